@@ -1,37 +1,36 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { fileAnswer, type LargeCall, OPERATION_MS } from '../kit/wire/large.ts';
-import type { MediaDone, MediaLine } from './_contract.ts';
+import type { MediaDone, MediaRequest } from './_calls.ts';
+import type { MediaLine } from './_contract.ts';
 import { outputOf } from './_operations.ts';
 
 // Providers that answer with the bytes themselves. What they tell beside them is in headers.
 
 type Line = Pick<MediaLine, 'large'>;
 
-/** Asks for sound. `cost`: the header with the credits that were taken, and how many millionths of a dollar one is. */
-export async function sound(
-  { large }: Line,
-  path: string,
-  call: LargeCall,
-  { usage, cost }: Pick<MediaDone, 'usage'> & { cost?: { header: string; micros: number } },
-): Promise<MediaDone> {
-  const Reply = z.object({
-    file: fileAnswer('audio', 'audio/mpeg'),
-    headers: z.record(z.string(), z.string().optional()).default({}),
-  });
-  const { file, headers } = await large(path, Reply, {
-    timeoutMs: OPERATION_MS.speech,
-    ...call,
-    ...(cost && { replyHeaders: [cost.header] }),
-    creates: true,
-  });
-  const credits = Number(cost && headers[cost.header] ? headers[cost.header] : Number.NaN);
-  return {
-    outputs: [outputOf('audio', file)],
-    usage,
-    ...(Number.isFinite(credits) && { cost: { micros: Math.ceil(credits * cost!.micros), source: 'header' as const } }),
+/** What is sent for a sound, and what of it is used. */
+type Written = (request: MediaRequest) => LargeCall & Pick<MediaDone, 'usage'> & { path: string };
+
+/** An operation that answers a sound. `cost`: the header with the credits that were taken, and what one is. */
+export const sound =
+  ({ large }: Line, written: Written, cost?: { header: string; micros: number }) =>
+  async (request: MediaRequest): Promise<MediaDone> => {
+    const { path, usage, ...call } = written(request);
+    const { file, headers } = await large(path, Sound, {
+      timeoutMs: OPERATION_MS[request.operation === 'speech' ? 'speech' : 'image'],
+      ...call,
+      ...(cost && { replyHeaders: [cost.header] }),
+      creates: true,
+    });
+    const credits = Number(cost && headers[cost.header] ? headers[cost.header] : Number.NaN);
+    const told = Number.isFinite(credits) && { micros: Math.ceil(credits * cost!.micros), source: 'header' as const };
+    return { outputs: [outputOf('audio', file)], usage, ...(told && { cost: told }) };
   };
-}
+const Sound = z.object({
+  file: fileAnswer('audio', 'audio/mpeg'),
+  headers: z.record(z.string(), z.string().optional()).default({}),
+});
 
 /** The header that tells a picture was filtered, although the status is 200. */
 const FINISH = 'finish-reason';

@@ -1,32 +1,8 @@
-import type { ProviderFailure } from '../../platform/kernel/index.ts';
 import type { Adapter, Manifest } from '../kit/declare/adapter.ts';
 import { choiceFields, pricesField } from '../kit/declare/choices.ts';
-import type { Cost, CallUsage } from '../kit/declare/cost.ts';
 import type { Fields } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
-import type { SentFile } from '../kit/declare/media.ts';
-
-export const MEDIA_OPERATIONS = [
-  'image',
-  'edit',
-  'video',
-  'speech',
-  'transcription',
-  'music',
-  'avatar',
-  'upscale',
-  'slideshow',
-] as const;
-export type MediaOperation = (typeof MEDIA_OPERATIONS)[number];
-/** The purposes for which an owner can make a setting of this domain the default, and the operations behind them. */
-export const MEDIA_PURPOSES = {
-  image: 'image',
-  video: 'video',
-  voice: 'speech',
-  transcription: 'transcription',
-  music: 'music',
-} as const;
-export type MediaPurpose = keyof typeof MEDIA_PURPOSES;
+import { MEDIA_OPERATIONS, MEDIA_PURPOSES, type MediaCalls, type MediaOperation, type SourceFile } from './_calls.ts';
 
 /** Values that an operation of a model takes; what is absent is not offered, and refused when it is asked for. */
 export interface Takes {
@@ -62,105 +38,20 @@ export interface MediaModel {
   operations: Readonly<Partial<Record<MediaOperation, Takes>>>;
 }
 
+type Files = (min: number, max: number, ...kinds: SourceFile['kind'][]) => NonNullable<Takes['sources']>;
+/** Declares files that are sent to the provider. */
+export const sentFiles: Files = (min, max, ...kinds) => ({ kinds, min, max });
 /** Declares files that the provider fetches itself. */
-export const fetchedFiles = (
-  min: number,
-  max: number,
-  ...kinds: SourceFile['kind'][]
-): NonNullable<Takes['sources']> => ({
-  kinds,
-  min,
-  max,
-  fetched: true,
-});
+export const fetchedFiles: Files = (min, max, ...kinds) => ({ kinds, min, max, fetched: true });
 
-/** A file of the library that an operation starts from; read in ranges, never as a whole. */
-export interface SourceFile extends SentFile {
-  kind: 'image' | 'video' | 'audio';
-  /** Absent where nobody outside can reach this server; then providers that fetch files themselves refuse. */
-  publicUrl?: string;
-}
+/** What a transcription starts from. */
+export const ONE_SOUND: Takes = { prompt: 'none', languages: true, sources: sentFiles(1, 1, 'audio', 'video') };
 
-/** A request that was checked against what the model takes. */
-export interface MediaRequest {
-  operation: MediaOperation;
-  /** Null where the operation is an action of the provider without models. */
-  model: string | null;
-  prompt?: string;
-  size?: string;
-  ratio?: string;
-  seconds?: number;
-  count?: number;
-  voice?: string;
-  language?: string;
-  options?: Readonly<Record<string, string>>;
-  sources: readonly SourceFile[];
-  /** Stable over attempts: the id of the job, for providers that take a key or list jobs by a name. */
-  key: string;
-  /** Where the provider may tell that it is done; absent where nobody outside can reach this server. */
-  callbackUrl?: string;
-}
-
-/**
- * One result: the address at which the provider has it for a while, or bytes that came with the answer and lie in a
- * file of this machine until they are discarded.
- */
-export type MediaOutput = { kind: 'image' | 'video' | 'audio' | 'document' } & (
-  | { url: string; /** The provider wants its key at this address. */ withKey?: true }
-  | { contentType: string; size: number; open(): AsyncIterable<Uint8Array>; discard(): Promise<void> }
-);
-/** Words of a transcription, in seconds from the beginning. */
-export interface Segment {
-  from: number;
-  to: number;
-  text: string;
-}
-export interface MediaDone {
-  outputs: readonly MediaOutput[];
-  /** Of a transcription. */
-  segments?: readonly Segment[];
-  usage: CallUsage;
-  /** Absent where the answer tells none: the price is then that of the estimate. */
-  cost?: Cost;
-}
-
-/** The name of a running operation at the provider, as JSON: it is stored and outlives the process. */
-export type MediaHandle = Readonly<Record<string, string | number | boolean | null>>;
-export type MediaStarted = ({ state: 'done' } & MediaDone) | { state: 'running'; handle: MediaHandle };
-export type MediaPolled =
-  | ({ state: 'done' } & MediaDone)
-  /** `progress`: 0 to 100. `waitMs`: the provider asks not to be asked earlier. */
-  | { state: 'running'; progress?: number; waitMs?: number }
-  /** The provider's last word; `rejected` for the content, else as for a call. */
-  | { state: 'failed'; failure: ProviderFailure; message: string };
-
-/** The calls of one provider with its owner's key. `start` costs money: it is `lost` without an answer. */
-export interface MediaCalls {
-  start(request: MediaRequest, signal?: AbortSignal): Promise<MediaStarted>;
-  /** Absent where every answer comes at once. The prompt is removed from what the provider says. */
-  poll?(handle: MediaHandle, prompt?: string): Promise<MediaPolled>;
-  /** Absent where a running operation cannot be ended. */
-  cancel?(handle: MediaHandle): Promise<void>;
-  /**
-   * Finds the operation of a submit whose answer was lost, sent after `since`. Absent where the provider neither lists
-   * nor takes a key. Where it lists, operations are told apart by what they were asked: another job may hold the handle.
-   */
-  find?(request: MediaRequest, since: Date): Promise<MediaHandle | undefined>;
-  /** Lists what an option can be, such as voices, avatars and templates, by the name of the tool. */
-  tools?: Readonly<Record<string, () => Promise<readonly { id: string; label: string }[]>>>;
-}
-/** A provider of pictures, videos and sound. Failures are `ProviderError`s; nothing is repeated here. */
-export interface MediaService extends MediaCalls {
-  /** Answers the greatest cost that a request can have. Undefined: the model has no price. */
-  estimate(request: Pick<MediaRequest, 'operation' | 'model' | 'prompt' | 'seconds' | 'count'>): Cost | undefined;
-  /** Opens the bytes of an output, through the guard; the body must be read to its end or cancelled. */
-  download(output: MediaOutput): Promise<{
-    contentType: string | undefined;
-    bytes: number | undefined;
-    body: AsyncIterable<Uint8Array>;
-    cancel(): void;
-  }>;
-}
+/** Declares models that take the same. */
+export const alike = (
+  operations: MediaModel['operations'],
+  ...ids: string[]
+): Record<string, MediaModel['operations']> => Object.fromEntries(ids.map((id) => [id, operations]));
 
 export type MediaLine<F extends Fields = Fields> = Line<'http' | 'large' | 'stream', F>;
 export interface MediaFacts {
@@ -172,8 +63,8 @@ export interface MediaFacts {
 }
 
 export interface MediaSpec<F extends Fields> extends Manifest<F> {
-  /** Known models, the default one of each operation first. */
-  models: readonly MediaModel[];
+  /** What the known models take, by id, the default one of each operation first. Default: none. */
+  models?: Readonly<Record<string, MediaModel['operations']>>;
   /** It offers models of others. */
   hub?: true;
   /** Operations of the provider that have no model. */
@@ -188,7 +79,8 @@ export interface MediaSpec<F extends Fields> extends Manifest<F> {
   connect(line: MediaLine<F>): MediaCalls;
   check?(line: MediaLine<F>): Promise<string | void>;
 }
-export type MediaAdapter<F extends Fields = Fields> = MediaSpec<F> & Adapter<'media', MediaFacts, MediaLine<F>, F>;
+export type MediaAdapter<F extends Fields = Fields> = Omit<MediaSpec<F>, 'models'> &
+  Adapter<'media', MediaFacts, MediaLine<F>, F> & { models: readonly MediaModel[] };
 
 /** The rhythm of a provider that states none. */
 export const RHYTHM = { everyMs: 5_000, mostMs: 3_600_000 } as const;
@@ -208,18 +100,20 @@ const CATEGORIES: Readonly<Record<MediaOperation, string>> = {
 
 /** Declares a provider of media: an organization or the operator sets its key. */
 export const media = <const F extends Fields>(spec: MediaSpec<F>): MediaAdapter => {
-  const all = [...spec.models.map((model) => model.operations), spec.actions ?? {}, spec.anyModel?.operations ?? {}];
+  const models = Object.entries(spec.models ?? {}).map(([id, operations]) => ({ id, operations }));
+  const all = [...models.map((model) => model.operations), spec.actions ?? {}, spec.anyModel?.operations ?? {}];
   const operations = MEDIA_OPERATIONS.filter((operation) => all.some((one) => one[operation]));
   const adapter: MediaAdapter<F> = {
     ...spec,
+    models,
     errors: { 403: 'reauthorize', ...spec.errors },
     domain: 'media',
     capabilities: operations,
     facts: {
-      kind: spec.hub ? 'hub' : spec.models.length === 0 ? 'action' : 'direct',
+      kind: spec.hub ? 'hub' : models.length === 0 ? 'action' : 'direct',
       mediaCategories: [...new Set(operations.map((operation) => CATEGORIES[operation]))],
       operations,
-      models: spec.models.map(({ id }) => id),
+      models: models.map(({ id }) => id),
     },
     setup: {
       fields: { ...spec.credentials, ...choiceFields(Object.keys(MEDIA_PURPOSES)), prices: pricesField },

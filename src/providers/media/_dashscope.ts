@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { secret, text } from '../kit/declare/fields.ts';
-import type { MediaRequest, MediaSpec } from './_contract.ts';
-import type { Job } from './_job.ts';
-import { publicUrls } from './_job-poll.ts';
-import { regionField } from './_region.ts';
+import { regionField, shaped } from './_account.ts';
+import type { MediaSpec } from './_contract.ts';
+import { asJson } from './_job-poll.ts';
+import type { Job, JobRequest } from './_job.ts';
 
 /** The fields of a setting: keys belong to one region, or to a workspace. */
 export const dashscopeFields = {
@@ -32,7 +32,7 @@ export const dashscope = {
     workspace: 'https://{workspaceId}.ap-southeast-1.maas.aliyuncs.com/api/v1',
   },
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errorOf: z.object({ code: z.string().regex(/^Arrearage$|FreeTierOnly/) }).transform(() => 'exhausted' as const),
+  errorOf: shaped({ code: z.string().regex(/^Arrearage$|FreeTierOnly/) }, 'exhausted'),
   /** The state of a task that is not there: refused without a key, and free. */
   async check({ http }) {
     await http.get('/tasks/00000000-0000-4000-8000-000000000000', z.object({ request_id: z.string() }));
@@ -54,7 +54,7 @@ const FAILED = {
 export const dashscopeTask = (
   path: string,
   outputs: Job['outputs'],
-  bodyOf: (request: MediaRequest) => { input: object; parameters: object },
+  bodyOf: (request: JobRequest) => { input: object; parameters: object },
 ): Job => ({
   ...FAILED,
   submit: (request) => ({ path, json: { model: request.model, ...bodyOf(request) }, headers: ASYNC }),
@@ -66,21 +66,27 @@ export const dashscopeTask = (
   usage: { seconds: { at: ['usage.output_video_duration', 'usage.duration'] }, images: { at: 'usage.image_count' } },
 });
 
+const GENERATION = '/services/aigc/multimodal-generation/generation';
+/** A size as it is written here. */
+export const pixels = (size: string | undefined) => size?.replace('x', '*');
+
 /** Pictures in one call, from a text and pictures, which come first. */
 export const dashscopePictures: Job = {
-  timeoutMs: 180_000,
-  submit: ({ model, prompt, size, count, sources }) => ({
-    path: '/services/aigc/multimodal-generation/generation',
-    json: {
-      model,
-      input: {
-        messages: [
-          { role: 'user', content: [...publicUrls(sources).image.map((image) => ({ image })), { text: prompt }] },
-        ],
-      },
-      parameters: { ...(size !== undefined && { size: size.replace('x', '*') }), n: count, watermark: false },
-    },
-  }),
+  submit: asJson(GENERATION, ({ model, prompt, size, count, images }) => ({
+    model,
+    input: { messages: [{ role: 'user', content: [...images.map((image) => ({ image })), { text: prompt }] }] },
+    parameters: { size: pixels(size), n: count, watermark: false },
+  })),
   outputs: 'output.choices.*.message.content.*.image',
   usage: { images: { at: 'usage.image_count' } },
+};
+
+/** Speech in one call. */
+export const dashscopeSpeech: Job = {
+  submit: asJson(GENERATION, ({ model, prompt, voice, language }) => ({
+    model,
+    input: { text: prompt, voice, language_type: language },
+  })),
+  outputs: 'output.audio.url',
+  usage: { characters: { at: 'usage.characters' } },
 };

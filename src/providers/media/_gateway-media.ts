@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { inBase64, jsonBody } from '../kit/protocols/json-body.ts';
 import { base64File, type LargeCall, OPERATION_MS } from '../kit/wire/large.ts';
-import type { MediaCalls, MediaDone, MediaLine, MediaPolled, MediaRequest, SourceFile } from './_contract.ts';
+import type { MediaCalls, MediaDone, MediaPolled, MediaRequest, SourceFile } from './_calls.ts';
+import type { MediaLine } from './_contract.ts';
 import { encoded, operations, outputOf, remote, wholeText, withCost } from './_operations.ts';
 
 const COST = { at: ['providerMetadata', 'gateway', 'cost'], micros: 1_000_000 };

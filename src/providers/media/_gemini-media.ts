@@ -5,15 +5,8 @@ import { refused } from '../kit/declare/fallback.ts';
 import { inBase64, jsonBody } from '../kit/protocols/json-body.ts';
 import { wavOf } from '../kit/protocols/wav.ts';
 import { base64File, type LargeCall, OPERATION_MS, UNTYPED } from '../kit/wire/large.ts';
-import type {
-  MediaCalls,
-  MediaDone,
-  MediaHandle,
-  MediaLine,
-  MediaPolled,
-  MediaRequest,
-  SourceFile,
-} from './_contract.ts';
+import type { MediaCalls, MediaDone, MediaHandle, MediaPolled, MediaRequest, SourceFile } from './_calls.ts';
+import type { MediaLine } from './_contract.ts';
 import { operations, outputOf, remote } from './_operations.ts';
 
 // Gemini makes pictures and speech as answers to a conversation, and videos as operations that are asked for. Google

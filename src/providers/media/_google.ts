@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
+import { shaped } from './_account.ts';
+import { sentFiles } from './_contract.ts';
 
 // What both of Google's APIs have: limits of the models, and reasons of refusals.
 
@@ -7,7 +9,7 @@ import type { ProviderFailure } from '../../platform/kernel/index.ts';
 const ratios = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'];
 export const DRAWING = {
   image: { ratios },
-  edit: { ratios, sources: { kinds: ['image'], min: 1, max: 14 } },
+  edit: { ratios, sources: sentFiles(1, 14, 'image') },
 } as const;
 export const FILMING = {
   video: {
@@ -15,7 +17,7 @@ export const FILMING = {
     ratios: ['16:9', '9:16'],
     seconds: [4, 6, 8],
     secondsNeeded: true,
-    sources: { kinds: ['image'], min: 0, max: 1 },
+    sources: sentFiles(0, 1, 'image'),
   },
 } as const;
 export const VOICES = ['Kore', 'Puck', 'Zephyr', 'Charon', 'Fenrir', 'Leda', 'Orus', 'Aoede', 'Callirrhoe', 'Autonoe'];
@@ -38,8 +40,6 @@ const known = Reason.transform(({ error: { message, status, details = [] } }, co
   return z.NEVER;
 });
 /** The refusal of a token for a service account that is gone. */
-const Deleted = z
-  .object({ error: z.enum(['invalid_grant', 'invalid_client']) })
-  .transform(() => 'reauthorize' as const);
+const Deleted = shaped({ error: z.enum(['invalid_grant', 'invalid_client']) }, 'reauthorize');
 /** Reads Google's reason of a refusal: a wrong key comes as 400, and a quota that is used up as 429. */
 export const googleErrorOf = z.union([Deleted, known]);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Cost, CallUsage } from '../kit/declare/cost.ts';
-import type { Values } from '../kit/declare/fields.ts';
-import type { MediaDone, MediaHandle, MediaOutput, MediaPolled, MediaRequest } from './_contract.ts';
+import type { MediaDone, MediaHandle, MediaOutput, MediaPolled, MediaRequest, SourceFile } from './_calls.ts';
 import type { Job, JobState, Pointer, Submit } from './_job.ts';
 
 const MOST_OUTPUTS = 20;
@@ -74,13 +73,11 @@ function costOf(body: unknown, { cost }: Job): Cost | undefined {
     : { micros: Math.ceil(Number((units * cost!.micros).toFixed(6))), source: 'reply' };
 }
 
-export function submitOf(
-  job: Job,
-  request: MediaRequest,
-  values: Values,
-  ahead: Readonly<Record<string, string>> = {},
-): Submit {
-  const submit = job.submit(request, values, ahead);
+/** Makes the submit of a job, with the values of the calls before it. */
+export function submitOf(job: Job, request: MediaRequest, ahead: Readonly<Record<string, string>> = {}): Submit {
+  const urls = (wanted: SourceFile['kind']) =>
+    request.sources.flatMap(({ kind, publicUrl }) => (kind === wanted && publicUrl) || []);
+  const submit = job.submit({ ...request, images: urls('image'), videos: urls('video'), sounds: urls('audio') }, ahead);
   const { callback } = job;
   if (!callback || request.callbackUrl === undefined) return submit;
   const named = { [callback.name]: request.callbackUrl };

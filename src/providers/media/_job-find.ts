@@ -1,5 +1,5 @@
 import type { Find, Pointer } from './_job.ts';
-import type { MediaRequest } from './_contract.ts';
+import type { MediaRequest } from './_calls.ts';
 import { filled, handleOf, reading, readingList, stateOf, submitOf } from './_job-answers.ts';
 
 export const SUBMIT_MS = 60_000;
@@ -9,7 +9,7 @@ const DAY_MS = 86_400_000;
 /** Sends the submit of a job with `once` again: for a day the provider answers with the first job. */
 export const byRepeat: Find = async ({ line, job, request, since }) => {
   if (line.clock.now().getTime() - since.getTime() > DAY_MS) return undefined;
-  const { path, keeps: _, ...call } = submitOf(job, request, line.values);
+  const { path, keeps: _, ...call } = submitOf(job, request);
   return line.http.post(
     path,
     reading((body) => handleOf(body, job), job.id ?? 'id'),

@@ -2,18 +2,18 @@ import { z } from 'zod';
 import { ProviderError } from '../../platform/kernel/index.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Call } from '../kit/wire/http.ts';
+import { OPERATION_MS } from '../kit/wire/large.ts';
 import type {
   MediaCalls,
   MediaDone,
   MediaHandle,
-  MediaLine,
   MediaOperation,
   MediaOutput,
   MediaPolled,
   MediaRequest,
-  SourceFile,
-} from './_contract.ts';
-import type { Job, Jobs, JobTool } from './_job.ts';
+} from './_calls.ts';
+import type { MediaLine } from './_contract.ts';
+import type { Job, JobQuirks, JobRequest, Jobs, JobTool } from './_job.ts';
 import {
   doneOf,
   failedOf,
@@ -41,12 +41,6 @@ const KINDS: Readonly<Record<MediaOperation, MediaOutput['kind']>> = {
   transcription: 'document',
 };
 
-/** Answers the addresses of the files that a request starts from, by kind. */
-export function publicUrls(sources: MediaRequest['sources']): Record<SourceFile['kind'], string[]> {
-  const of = (wanted: SourceFile['kind']) =>
-    sources.flatMap(({ kind, publicUrl }) => (kind === wanted && publicUrl) || []);
-  return { image: of('image'), video: of('video'), audio: of('audio') };
-}
 /** Refuses an address of an answer on another server, before a key goes there. */
 function ownAddress({ base, hosts }: MediaLine, domains: readonly string[], url: string): string {
   const { protocol, hostname, origin } = URL.parse(url) ?? { protocol: '', hostname: '', origin: '' };
@@ -56,9 +50,21 @@ function ownAddress({ base, hosts }: MediaLine, domains: readonly string[], url:
   throw refused('rejected', 'The provider names an address on a server that is not its own, which is not asked');
 }
 
+/** A submit to one path, with a body of JSON. */
+export const asJson =
+  (path: string, bodyOf: (request: JobRequest, ahead: Readonly<Record<string, string>>) => object): Job['submit'] =>
+  (request, ahead) => ({ path, json: bodyOf(request, ahead) });
+
+const chosen =
+  (jobs: Jobs) =>
+  ({ operation }: MediaRequest): string => {
+    const [only, ...others] = Object.keys(jobs);
+    return others.length === 0 ? only! : operation;
+  };
+
 /** Joins a provider of jobs from its record. */
 export const jobPoll =
-  ({ jobs, choose = ({ operation }) => operation, domains = [], pollHeaders = () => ({}), tools = {} }: Jobs) =>
+  (jobs: Jobs, { choose = chosen(jobs), domains = [], pollHeaders = () => ({}), tools = {} }: JobQuirks = {}) =>
   (line: MediaLine): MediaCalls => {
     const { http, values } = line;
     const jobOf = ({ job }: MediaHandle): Job => jobs[String(job)]!;
@@ -72,10 +78,10 @@ export const jobPoll =
     async function start(request: MediaRequest) {
       const name = choose(request);
       const job = jobs[name]!;
-      const { path, keeps, ...call } = submitOf(job, request, values, await job.before?.(line, request));
+      const { path, keeps, ...call } = submitOf(job, request, await job.before?.(line, request));
       const kind = job.kind ?? KINDS[request.operation];
       const sent: Call = {
-        timeoutMs: job.timeoutMs ?? SUBMIT_MS,
+        timeoutMs: job.poll ? SUBMIT_MS : OPERATION_MS[request.operation === 'speech' ? 'speech' : 'image'],
         ...call,
         ...(job.once && { idempotencyKey: request.key }),
         creates: true,
@@ -168,7 +174,7 @@ export const jobPoll =
           const name = choose(request);
           const job = jobs[name]!;
           const found = await job.find?.({ line, job, request, since });
-          const { keeps } = submitOf(job, request, values);
+          const { keeps } = submitOf(job, request);
           return found && { ...found, ...keeps, job: name, kind: job.kind ?? KINDS[request.operation] };
         },
       }),

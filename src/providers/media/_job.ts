@@ -2,7 +2,8 @@ import type { ProviderFailure } from '../../platform/kernel/index.ts';
 import type { Cost, CallUsage } from '../kit/declare/cost.ts';
 import type { Values } from '../kit/declare/fields.ts';
 import type { Call } from '../kit/wire/http.ts';
-import type { MediaHandle, MediaLine, MediaOutput, MediaRequest } from './_contract.ts';
+import type { MediaHandle, MediaOutput, MediaRequest } from './_calls.ts';
+import type { MediaLine } from './_contract.ts';
 
 // The record of a provider that takes a job and is asked for it: where things are in bodies.
 
@@ -10,6 +11,13 @@ import type { MediaHandle, MediaLine, MediaOutput, MediaRequest } from './_contr
 export type Pointer = string;
 /** The meanings of a provider's words for the state of a job. */
 export type JobState = 'queued' | 'running' | 'succeeded' | 'failed' | 'canceled' | 'rejected';
+
+/** A request with the addresses of the files that it starts from, by kind. */
+export interface JobRequest extends MediaRequest {
+  images: readonly string[];
+  videos: readonly string[];
+  sounds: readonly string[];
+}
 
 /** The call that starts a job. Values of `keeps` go into the handle, and fill `{name}` in later paths. */
 export interface Submit extends Pick<Call, 'json' | 'multipart' | 'query' | 'headers'> {
@@ -19,11 +27,9 @@ export interface Submit extends Pick<Call, 'json' | 'multipart' | 'query' | 'hea
 
 /** One kind of job. The submit's answer is the result where there is no `poll`. */
 export interface Job {
-  submit(request: MediaRequest, values: Values, ahead: Readonly<Record<string, string>>): Submit;
+  submit(request: JobRequest, ahead: Readonly<Record<string, string>>): Submit;
   /** Calls that come before the submit, such as an upload; answers what it names. */
   before?(line: MediaLine, request: MediaRequest): Promise<Readonly<Record<string, string>>>;
-  /** Milliseconds that the submit may take. Default: a minute. */
-  timeoutMs?: number;
   /** The name of the job in the submit's answer. Default: `id`. */
   id?: Pointer;
   /** Further values of the submit's answer for the handle. */
@@ -79,11 +85,11 @@ export type Find = (seeking: {
   since: Date;
 }) => Promise<MediaHandle | undefined>;
 
-/** A provider of jobs. */
-export interface Jobs {
-  /** The jobs by name; that of an operation has its name. */
-  jobs: Readonly<Record<string, Job>>;
-  /** Names the job of a request, where an operation has several. */
+/** The jobs of a provider by name; that of an operation has its name. */
+export type Jobs = Readonly<Record<string, Job>>;
+/** What a provider of jobs has otherwise than most. */
+export interface JobQuirks {
+  /** Names the job of a request. Default: that of the operation, or the only one. */
   choose?(request: MediaRequest): string;
   /** Domains below which addresses in answers may lie, beside the hosts that are declared. */
   domains?: readonly string[];

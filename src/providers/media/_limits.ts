@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type FieldError, fieldError, judge, validationFailed } from '../../platform/kernel/index.ts';
-import type { MediaAdapter, MediaOperation, MediaRequest, Takes } from './_contract.ts';
+import type { MediaOperation, MediaRequest } from './_calls.ts';
+import type { MediaAdapter, Takes } from './_contract.ts';
 
 /** Characters of a prompt for which a model states no limit. */
 export const PROMPT_LENGTH = 5_000;

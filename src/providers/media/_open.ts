@@ -1,7 +1,8 @@
 import { pricesOf } from '../kit/declare/choices.ts';
 import type { Use } from '../kit/declare/line.ts';
 import type { Lines } from '../kit/wire/open-line.ts';
-import type { MediaAdapter, MediaService } from './_contract.ts';
+import type { MediaService } from './_calls.ts';
+import type { MediaAdapter } from './_contract.ts';
 import { serveMedia } from './_serve.ts';
 
 /** Opens a provider of media with the key of its owner. */

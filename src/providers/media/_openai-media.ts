@@ -3,13 +3,12 @@ import type { CallUsage } from '../kit/declare/cost.ts';
 import { jsonBody } from '../kit/protocols/json-body.ts';
 import type { Multipart } from '../kit/protocols/multipart.ts';
 import { fileAnswer, type LargeCall, OPERATION_MS } from '../kit/wire/large.ts';
-import type { MediaCalls, MediaDone, MediaLine, MediaRequest, Segment, Takes } from './_contract.ts';
-import { encoded, operations, outputOf, remote, type Told, wholeText, withCost } from './_operations.ts';
+import type { MediaCalls, MediaDone, MediaRequest, Segment } from './_calls.ts';
+import type { MediaLine } from './_contract.ts';
+import { encoded, operations, outputOf, remote, type Told, transcribed, wholeText, withCost } from './_operations.ts';
 
 // Pictures, speech and transcriptions in the bodies of OpenAI's API, which several brands share. A brand says what it
 // sends; the answers are read here.
-
-type Line = Pick<MediaLine, 'large'>;
 
 /** A JSON body, which may hold files, or a form with files. */
 type Sent = { json: object } | { multipart: Multipart };
@@ -28,13 +27,7 @@ const Picture = z.union([
   z.object({ url: remote('image') }).transform(({ url }) => url),
 ]);
 
-interface PictureReply {
-  /** The field with the pictures, or with one. Default: `data`. */
-  list?: string;
-  /** Where the answer tells what it cost. */
-  cost?: Told;
-}
-const pictureReply = ({ list = 'data', cost }: PictureReply) =>
+const pictureReply = (list: string, cost: Told | undefined) =>
   z.looseObject({ [list]: z.unknown(), usage: z.unknown().optional() }).transform((answer, context): MediaDone => {
     // one that was filtered is without its picture, beside others
     const outputs = [answer[list]].flat().flatMap((one) => Picture.safeParse(one).data ?? []);
@@ -43,17 +36,7 @@ const pictureReply = ({ list = 'data', cost }: PictureReply) =>
     return withCost(answer, cost, { outputs, usage });
   });
 
-/** Asks for pictures. */
-export const pictures = ({ large }: Line, path: string, sent: Sent, reply: PictureReply = {}): Promise<MediaDone> =>
-  large(path, pictureReply(reply), { ...written(sent), timeoutMs: OPERATION_MS.image, creates: true });
-
 const Sound = z.object({ file: fileAnswer('audio', 'audio/mpeg') });
-
-/** Asks for speech; the characters of the text are what is used. */
-export async function speech({ large }: Line, path: string, json: object, text = ''): Promise<MediaDone> {
-  const { file } = await large(path, Sound, { json, timeoutMs: OPERATION_MS.speech, creates: true });
-  return { outputs: [outputOf('audio', file)], usage: { characters: text.length } };
-}
 
 const Seconds = z.number().nonnegative();
 const Transcript = z.looseObject({
@@ -65,72 +48,88 @@ const Transcript = z.looseObject({
     .optional()
     .catch(undefined),
 });
-/** Greatest length of a transcription, with the times of its words, which are not asked for but may come. */
-const TRANSCRIPT_BYTES = 8 * 1024 * 1024;
-
-interface Transcribed {
-  multipart: Multipart;
-  cost?: Told;
-}
-/** Asks for a transcription. `seconds`: the length of the sound, where it is known and the answer tells none. */
-export async function transcription(
-  { large }: Line,
-  path: string,
-  { multipart, cost }: Transcribed,
-  { seconds }: Pick<MediaRequest, 'seconds'>,
-): Promise<MediaDone> {
-  const told = await large(path, Transcript, {
-    multipart,
-    answerBytes: TRANSCRIPT_BYTES,
-    timeoutMs: OPERATION_MS.speech,
-    creates: true,
-  });
-  const length = told.usage?.seconds ?? told.duration ?? seconds;
-  return withCost(told, cost, {
-    outputs: [],
-    segments: told.segments ? told.segments.map(segmentOf) : wholeText(told.text.trim(), length),
-    usage: length === undefined ? {} : { seconds: length },
-  });
-}
 const segmentOf = ({ start, end, text }: { start: number; end: number; text: string }): Segment => ({
   from: start,
   to: end,
   text: text.trim(),
 });
 
-/** The form of a transcription with the times of its parts; the field that asks for them has two names. */
-export const transcriptForm = (
-  { model, language, sources }: MediaRequest,
-  times: 'timestamp_granularities[]' | 'timestamp_granularities' = 'timestamp_granularities[]',
-): Multipart => ({
-  model: model ?? undefined,
-  language,
-  response_format: 'verbose_json',
-  [times]: 'segment',
-  file: sources[0],
+/** What an operation sends otherwise than OpenAI; `list` as for the brand. Nothing where the request is a job. */
+type Written = (request: MediaRequest) => ({ path?: string; list?: string } & Sent) | undefined;
+
+/** A brand of OpenAI's operations: what differs. */
+interface Brand {
+  /** What its paths begin with. */
+  under?: string;
+  /** The field of an answer with the pictures, or with one. Default: `data`. */
+  list?: string;
+  /** Where answers tell what they cost. */
+  cost?: Told;
+  image?: Written;
+  edit?: Written;
+  upscale?: Written;
+  /** What a request for speech is; else the usual voice, and the format. */
+  speech?: (request: MediaRequest) => { path: string; json: object };
+  voice?: string | ((model: string) => string);
+  format?: 'mp3' | 'wav';
+  /** The form of a transcription; else the field that asks for the times of its parts. */
+  transcription?: (request: MediaRequest) => Multipart;
+  times?: string;
+  /** All other operations. */
+  jobs?: (line: MediaLine) => MediaCalls;
+}
+
+const IMAGE: Written = ({ model, prompt, size, count }) => ({ json: { model, prompt, n: count, size } });
+const EDIT: Written = ({ model, prompt, size, count, sources }) => ({
+  multipart: { model: model!, prompt, n: count?.toString(), size, 'image[]': sources },
 });
+const EVERY_TIME = 'timestamp_granularities[]';
 
-/** The operations as OpenAI has them, at the paths of its API. */
-export const openaiMedia = (line: Line): MediaCalls =>
-  operations({
-    image: ({ model, prompt, size, count }) =>
-      pictures(line, '/images/generations', { json: { model, prompt, n: count, size } }),
-    edit: ({ model, prompt, size, count, sources }) =>
-      pictures(line, '/images/edits', {
-        multipart: { model: model!, prompt, n: count?.toString(), size, 'image[]': sources },
-      }),
-    speech: ({ model, prompt, voice = 'alloy' }) =>
-      speech(line, '/audio/speech', { model, input: prompt, voice, response_format: 'mp3' }, prompt),
-    transcription: (request) =>
-      transcription(line, '/audio/transcriptions', { multipart: transcriptForm(request) }, request),
+/** The operations as OpenAI has them, at the paths of its API, but for what a brand has otherwise. */
+export function openaiMedia(brand: Brand = {}): (line: MediaLine) => MediaCalls {
+  const { under = '', list = 'data', cost, voice: usual = 'alloy', format = 'mp3', times = EVERY_TIME, jobs } = brand;
+  const spoken = ({ model, prompt, voice = typeof usual === 'string' ? usual : usual(model!) }: MediaRequest) => ({
+    path: '/audio/speech',
+    json: { model, input: prompt, voice, response_format: format },
   });
-
-/** What a transcription starts from. */
-export const ONE_SOUND: Takes = {
-  prompt: 'none',
-  languages: true,
-  sources: { kinds: ['audio', 'video'], min: 1, max: 1 },
-};
+  const heard = ({ model, language, sources: [file] }: MediaRequest): Multipart => ({
+    model: model!,
+    language,
+    response_format: 'verbose_json',
+    [times]: 'segment',
+    file,
+  });
+  return (line) => {
+    const drawn = (usualPath: string, sent: Written) => (request: MediaRequest) => {
+      const asked = sent(request);
+      if (!asked) return undefined;
+      const { path = usualPath, list: own = list, ...body } = asked;
+      const call = { ...written(body), timeoutMs: OPERATION_MS.image, creates: true as const };
+      return line.large(under + path, pictureReply(own, cost), call);
+    };
+    const atOnce: Parameters<typeof operations>[0] = {
+      image: drawn('/images/generations', brand.image ?? IMAGE),
+      edit: drawn('/images/edits', brand.edit ?? EDIT),
+      ...(brand.upscale && { upscale: drawn('', brand.upscale) }),
+      // the characters of the text are what is used
+      async speech(request) {
+        const { path, json } = (brand.speech ?? spoken)(request);
+        const call = { json, timeoutMs: OPERATION_MS.speech, creates: true as const };
+        const { file } = await line.large(under + path, Sound, call);
+        return { outputs: [outputOf('audio', file)], usage: { characters: request.prompt?.length ?? 0 } };
+      },
+      async transcription(request) {
+        const multipart = (brand.transcription ?? heard)(request);
+        const told = await transcribed(line, `${under}/audio/transcriptions`, Transcript, { multipart });
+        // the length of the sound is known where the answer does not tell it
+        const length = told.usage?.seconds ?? told.duration ?? request.seconds;
+        const segments = told.segments ? told.segments.map(segmentOf) : wholeText(told.text.trim(), length);
+        return withCost(told, cost, { outputs: [], segments, usage: length === undefined ? {} : { seconds: length } });
+      },
+    };
+    return operations(atOnce, jobs?.(line));
+  };
+}
 
 const Quota = z.enum(['insufficient_quota', 'billing_hard_limit_reached', 'billing_not_active']);
 const Filtered = z.enum(['moderation_blocked', 'content_policy_violation', 'contentFilter', 'content_filter']);

@@ -1,18 +1,19 @@
 import { z } from 'zod';
 import type { Cost } from '../kit/declare/cost.ts';
 import { asDataUrl } from '../kit/protocols/json-body.ts';
-import { base64File, type LargeFile } from '../kit/wire/large.ts';
-import type { MediaCalls, MediaDone, MediaOperation, MediaOutput, MediaRequest, Segment } from './_contract.ts';
+import { base64File, type LargeCall, type LargeFile, OPERATION_MS } from '../kit/wire/large.ts';
+import type { MediaCalls, MediaDone, MediaOperation, MediaOutput, MediaRequest, Segment } from './_calls.ts';
+import type { MediaLine } from './_contract.ts';
 
-/** An operation whose answer is the result. */
-type AtOnce = (request: MediaRequest) => Promise<MediaDone>;
+/** An operation whose answer is the result; it answers nothing to a request that is a job all the same. */
+type AtOnce = (request: MediaRequest) => Promise<MediaDone> | undefined;
 
 /** Joins operations whose answer is the result; all others are `jobs`. */
 export const operations = (atOnce: Partial<Record<MediaOperation, AtOnce>>, jobs?: MediaCalls): MediaCalls => ({
   ...jobs,
   async start(request, signal) {
-    const work = atOnce[request.operation];
-    return work ? { state: 'done', ...(await work(request)) } : jobs!.start(request, signal);
+    const done = await atOnce[request.operation]?.(request);
+    return done ? { state: 'done', ...done } : jobs!.start(request, signal);
   },
 });
 
@@ -40,6 +41,16 @@ export function withCost(answer: unknown, told: Told | undefined, done: MediaDon
   const cost = costIn(answer, told);
   return { ...done, ...(cost && { cost }) };
 }
+
+/** Greatest length of a transcription, with the times of its words, which may come unasked. */
+const TRANSCRIPT_BYTES = 8 * 1024 * 1024;
+/** Asks for a transcription. */
+export const transcribed = <S extends z.ZodType>(
+  { large }: Pick<MediaLine, 'large'>,
+  path: string,
+  reply: S,
+  call: LargeCall,
+) => large(path, reply, { ...call, answerBytes: TRANSCRIPT_BYTES, timeoutMs: OPERATION_MS.speech, creates: true });
 
 /** A transcription of which only the text is told. */
 export const wholeText = (text: string, seconds: number | undefined): Segment[] =>

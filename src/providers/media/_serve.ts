@@ -4,15 +4,8 @@ import { type Cost, microsOf, type Price, type CallUsage } from '../kit/declare/
 import { redactor, unsigned } from '../kit/declare/redact.ts';
 import { credentialsOf, credentialText } from '../kit/wire/credentials.ts';
 import { secretsOf } from '../kit/wire/open-line.ts';
-import type {
-  MediaAdapter,
-  MediaDone,
-  MediaHandle,
-  MediaLine,
-  MediaOutput,
-  MediaPolled,
-  MediaService,
-} from './_contract.ts';
+import type { MediaDone, MediaHandle, MediaOutput, MediaPolled, MediaService } from './_calls.ts';
+import type { MediaAdapter, MediaLine } from './_contract.ts';
 import { checkMediaRequest, longestOf, takesOf } from './_limits.ts';
 import { mediaPriceOf } from './_prices.ts';
 

@@ -1,7 +1,7 @@
 import { secret, text } from '../kit/declare/fields.ts';
-import { media } from './_contract.ts';
-import { listAt } from './_key-checks.ts';
-import { ONE_SOUND, openaiErrorOf, openaiMedia } from './_openai-media.ts';
+import { listAt } from './_account.ts';
+import { media, ONE_SOUND, sentFiles } from './_contract.ts';
+import { openaiErrorOf, openaiMedia } from './_openai-media.ts';
 
 const sizes = ['1024x1024', '1536x1024', '1024x1536'];
 const picture = { promptLength: 32_000, sizes, count: 10 };
@@ -27,16 +27,15 @@ export default media({
   auth: { in: 'header', name: 'api-key', field: 'apiKey' },
   errorOf: openaiErrorOf,
   hub: true,
-  models: [],
   anyModel: {
     id: /^[\w.-]+$/,
     operations: {
       image: picture,
-      edit: { ...picture, sources: { kinds: ['image'], min: 1, max: 16 } },
+      edit: { ...picture, sources: sentFiles(1, 16, 'image') },
       speech: { promptLength: 4_096, voices: 'any' },
       transcription: ONE_SOUND,
     },
   },
-  connect: openaiMedia,
+  connect: openaiMedia(),
   check: listAt('/models', 'data'),
 });

@@ -4,12 +4,14 @@ import type { Body } from '../kit/declare/media.ts';
 import { signAws } from '../kit/protocols/aws.ts';
 import { inBase64, jsonBody } from '../kit/protocols/json-body.ts';
 import { OPERATION_MS } from '../kit/wire/large.ts';
-import { media, type MediaDone, type MediaLine } from './_contract.ts';
+import { shaped } from './_account.ts';
+import type { MediaDone } from './_calls.ts';
+import { alike, media, type MediaLine, sentFiles } from './_contract.ts';
 import { encoded, operations } from './_operations.ts';
 
 const ratios = ['1:1', '16:9', '21:9', '2:3', '3:2', '4:5', '5:4', '9:16', '9:21'];
 const image = { promptLength: 10_000, ratios };
-const edit = { promptLength: 10_000, sources: { kinds: ['image'], min: 1, max: 1 } } as const;
+const edit = { promptLength: 10_000, sources: sentFiles(1, 1, 'image') } as const;
 /** How far an edit goes from its picture. */
 const STRENGTH = 0.65;
 
@@ -60,13 +62,12 @@ export default media({
     z.enum(['ServiceQuotaExceededException', 'ExpiredTokenException', 'UnrecognizedClientException']),
   ).transform((type) => (type === 'ServiceQuotaExceededException' ? 'exhausted' : 'reauthorize')),
   // the filter answers with success, and says why in the place of each picture
-  errorInside: z.object({ finish_reasons: z.array(z.string()).min(1) }).transform(() => 'rejected' as const),
+  errorInside: shaped({ finish_reasons: z.array(z.string()).min(1) }, 'rejected'),
   hub: true,
-  models: [
-    { id: 'stability.stable-image-core-v1:1', operations: { image } },
-    { id: 'stability.stable-image-ultra-v1:1', operations: { image, edit } },
-    { id: 'stability.sd3-5-large-v1:0', operations: { image, edit } },
-  ],
+  models: {
+    'stability.stable-image-core-v1:1': { image },
+    ...alike({ image, edit }, 'stability.stable-image-ultra-v1:1', 'stability.sd3-5-large-v1:0'),
+  },
   connect(line) {
     const { base, large, values } = line;
     async function invoke(model: string | null, input: object): Promise<MediaDone> {

@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { secret } from '../kit/declare/fields.ts';
-import { media } from './_contract.ts';
-import { accountAt } from './_key-checks.ts';
-import { ONE_SOUND, pictures, speech, transcription, transcriptForm } from './_openai-media.ts';
+import { accountAt, bearerKey } from './_account.ts';
+import { media, ONE_SOUND, sentFiles } from './_contract.ts';
+import { openaiMedia } from './_openai-media.ts';
 import { encoded, operations, remote, withCost } from './_operations.ts';
 
 const sizes = ['1024x1024', '1024x768', '768x1024', '1280x720', '720x1280'];
@@ -22,38 +21,28 @@ export default media({
   title: 'DeepInfra',
   description: 'Open models for pictures, videos, speech and transcriptions.',
   website: 'https://deepinfra.com',
-  authType: 'api_key',
-  credentials: { apiKey: secret('API key', { help: 'deepinfra.com/dash/api_keys' }) },
+  ...bearerKey('deepinfra.com/dash/api_keys'),
   api: 'https://api.deepinfra.com/v1',
-  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
   hub: true,
-  models: [
-    { id: 'black-forest-labs/FLUX-1-schnell', operations: { image: picture } },
-    {
-      id: 'black-forest-labs/FLUX-2-dev',
-      operations: { image: picture, edit: { ...picture, sources: { kinds: ['image'], min: 1, max: 4 } } },
-    },
-    { id: 'Wan-AI/Wan2.1-T2V-14B', operations: { video: {} } },
-    { id: 'hexgrad/Kokoro-82M', operations: { speech: { voices: 'any' } } },
-    { id: 'openai/whisper-large-v3-turbo', operations: { transcription: ONE_SOUND } },
-  ],
-  connect: (line) =>
-    operations({
-      image: ({ model, prompt, size, count }) =>
-        pictures(line, '/openai/images/generations', { json: { model, prompt, n: count, size } }, { cost: COST }),
-      edit: ({ model, prompt, size, count, sources }) =>
-        pictures(
-          line,
-          '/openai/images/edits',
-          { multipart: { model: model!, prompt, n: count?.toString(), size, image: sources } },
-          { cost: COST },
-        ),
-      video: ({ model, prompt }) =>
-        line.large(`/inference/${model}`, Clip, { json: { prompt }, timeoutMs: CLIP_MS, creates: true }),
-      speech: ({ model, prompt, voice = 'af_heart' }) =>
-        speech(line, '/openai/audio/speech', { model, input: prompt, voice, response_format: 'mp3' }, prompt),
-      transcription: (request) =>
-        transcription(line, '/openai/audio/transcriptions', { multipart: transcriptForm(request) }, request),
+  models: {
+    'black-forest-labs/FLUX-1-schnell': { image: picture },
+    'black-forest-labs/FLUX-2-dev': { image: picture, edit: { ...picture, sources: sentFiles(1, 4, 'image') } },
+    'Wan-AI/Wan2.1-T2V-14B': { video: {} },
+    'hexgrad/Kokoro-82M': { speech: { voices: 'any' } },
+    'openai/whisper-large-v3-turbo': { transcription: ONE_SOUND },
+  },
+  connect: openaiMedia({
+    under: '/openai',
+    cost: COST,
+    edit: ({ model, prompt, size, count, sources }) => ({
+      multipart: { model: model!, prompt, n: count?.toString(), size, image: sources },
     }),
+    voice: 'af_heart',
+    jobs: (line) =>
+      operations({
+        video: ({ model, prompt }) =>
+          line.large(`/inference/${model}`, Clip, { json: { prompt }, timeoutMs: CLIP_MS, creates: true }),
+      }),
+  }),
   check: accountAt('/me', 'uid'),
 });

@@ -1,22 +1,16 @@
-import { secret } from '../kit/declare/fields.ts';
-import { fetchedFiles, media, type MediaRequest } from './_contract.ts';
-import type { Job } from './_job.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
-import { creditsAt } from './_key-checks.ts';
+import { creditsAt, keyIn } from './_account.ts';
+import { fetchedFiles, media } from './_contract.ts';
+import { asJson, jobPoll } from './_job-poll.ts';
+import type { Job, JobRequest } from './_job.ts';
 
 /** The spoken part: a text in a voice, or a recording. */
-function scriptOf({ prompt, voice, sources }: MediaRequest) {
-  const [recording] = publicUrls(sources).audio;
-  if (recording !== undefined) return { type: 'audio', audio_url: recording };
-  return {
-    type: 'text',
-    input: prompt,
-    ...(voice !== undefined && { provider: { type: 'microsoft', voice_id: voice } }),
-  };
-}
+const scriptOf = ({ prompt, voice, sounds: [audio_url] }: JobRequest) =>
+  audio_url === undefined
+    ? { type: 'text', input: prompt, ...(voice !== undefined && { provider: { type: 'microsoft', voice_id: voice } }) }
+    : { type: 'audio', audio_url };
 
-const job = (path: string, speakerOf: (request: MediaRequest) => object): Job => ({
-  submit: (request) => ({ path, json: { ...speakerOf(request), script: scriptOf(request), name: request.key } }),
+const job = (path: string, speakerOf: (request: JobRequest) => object): Job => ({
+  submit: asJson(path, (request) => ({ ...speakerOf(request), script: scriptOf(request), name: request.key })),
   poll: `${path}/{id}`,
   outputs: 'result_url',
   error: ['error.kind', 'error.description'],
@@ -36,12 +30,10 @@ export default media({
   description: 'Talking videos of a photo, a presenter or an expressive avatar.',
   website: 'https://www.d-id.com',
   status: 'active',
-  authType: 'basic',
   setupNotes: 'Videos of the trial have a watermark.',
-  credentials: { apiKey: secret('API key', { help: 'studio.d-id.com > Settings > API key, as it is shown there' }) },
+  ...keyIn({ name: 'authorization', prefix: 'Basic ' }, 'studio.d-id.com > Settings > API key, as it is shown there'),
+  authType: 'basic',
   api: 'https://api.d-id.com',
-  auth: { in: 'header', name: 'authorization', prefix: 'Basic ', field: 'apiKey' },
-  models: [],
   actions: {
     avatar: {
       prompt: 'optional',
@@ -58,18 +50,21 @@ export default media({
     },
   },
   rhythm: { everyMs: 3_000, mostMs: 1_800_000 },
-  connect: jobPoll({
-    choose: ({ options }) => (options?.['avatar'] ? 'expressive' : options?.['presenter'] ? 'clip' : 'talk'),
-    jobs: {
-      talk: job('/talks', ({ sources }) => ({ source_url: publicUrls(sources).image[0] })),
+  connect: jobPoll(
+    {
+      talk: job('/talks', ({ images: [source_url] }) => ({ source_url })),
       clip: job('/clips', ({ options }) => ({ presenter_id: options!['presenter'] })),
       expressive: job('/expressives', ({ options }) => ({ avatar_id: options!['avatar'] })),
     },
-    tools: {
-      presenters: { path: '/clips/presenters', list: 'presenters', id: 'presenter_id', label: 'name' },
-      avatars: { path: '/expressives/avatars', list: 'avatars', id: 'id', label: 'name' },
-      voices: { path: '/tts/voices', list: 'voices', id: 'id', label: 'name' },
+    {
+      choose: ({ options }) => (options?.['avatar'] ? 'expressive' : options?.['presenter'] ? 'clip' : 'talk'),
+
+      tools: {
+        presenters: { path: '/clips/presenters', list: 'presenters', id: 'presenter_id', label: 'name' },
+        avatars: { path: '/expressives/avatars', list: 'avatars', id: 'id', label: 'name' },
+        voices: { path: '/tts/voices', list: 'voices', id: 'id', label: 'name' },
+      },
     },
-  }),
+  ),
   check: creditsAt('/credits', 'remaining'),
 });

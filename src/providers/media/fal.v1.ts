@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
-import { fetchedFiles, media, type MediaRequest, type Takes } from './_contract.ts';
-import type { Job } from './_job.ts';
+import { shaped } from './_account.ts';
+import { fetchedFiles, media, type Takes } from './_contract.ts';
 import { valuesAt } from './_job-answers.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
+import { jobPoll } from './_job-poll.ts';
+import type { Job, JobRequest } from './_job.ts';
+import { pixelsOf } from './_operations.ts';
 import { queueOfAddresses } from './_queue.ts';
 
 /** Models that take lengths with their unit; others take the number as a text. */
@@ -12,19 +14,19 @@ const WITH_UNIT = /^fal-ai\/veo/;
 const ONE_PICTURE = /upscale|kontext|remove/;
 
 /** Inputs differ by model; these are the names that most have. */
-function inputOf({ operation, model, prompt, ratio, size, seconds, count, voice, sources }: MediaRequest) {
-  const { image, video, audio } = publicUrls(sources);
-  const [width, height] = size?.split('x').map(Number) ?? [];
+function inputOf({ operation, model, prompt, ratio, size, seconds, count, voice, ...files }: JobRequest) {
   return {
     ...(operation === 'speech' ? { text: prompt } : { prompt }),
     aspect_ratio: ratio,
-    ...(size !== undefined && { image_size: { width, height } }),
+    ...(size !== undefined && { image_size: pixelsOf(size) }),
     ...(seconds !== undefined && { duration: `${seconds}${WITH_UNIT.test(model!) ? 's' : ''}` }),
     num_images: count,
     voice,
-    ...(operation === 'edit' && !ONE_PICTURE.test(model!) ? { image_urls: image } : { image_url: image[0] }),
-    video_url: video[0],
-    audio_url: audio[0],
+    ...(operation === 'edit' && !ONE_PICTURE.test(model!)
+      ? { image_urls: files.images }
+      : { image_url: files.images[0] }),
+    video_url: files.videos[0],
+    audio_url: files.sounds[0],
   };
 }
 
@@ -65,19 +67,14 @@ export default media({
     { in: 'header', name: 'authorization', prefix: 'Key ', field: 'apiKey' },
     { host: 'platform', in: 'header', name: 'authorization', prefix: 'Key ', field: 'apiKey' },
   ],
-  errorOf: z
-    .object({ status: z.literal(403), detail: z.string().regex(/balance/i) })
-    .transform(() => 'exhausted' as const),
+  errorOf: shaped({ status: z.literal(403), detail: z.string().regex(/balance/i) }, 'exhausted'),
   hub: true,
-  models: [
-    { id: 'fal-ai/flux-2-pro', operations: { image: { sizes } } },
-    { id: 'fal-ai/nano-banana-pro', operations: { image: { ratios, count: 4 } } },
-    { id: 'fal-ai/nano-banana-pro/edit', operations: { edit } },
-    {
-      id: 'fal-ai/veo3.1',
-      operations: { video: { ratios: ['16:9', '9:16'], seconds: [4, 6, 8], secondsNeeded: true } },
-    },
-  ],
+  models: {
+    'fal-ai/flux-2-pro': { image: { sizes } },
+    'fal-ai/nano-banana-pro': { image: { ratios, count: 4 } },
+    'fal-ai/nano-banana-pro/edit': { edit },
+    'fal-ai/veo3.1': { video: { ratios: ['16:9', '9:16'], seconds: [4, 6, 8], secondsNeeded: true } },
+  },
   anyModel: {
     id: /^[\w.-]+(\/[\w.-]+)+$/,
     operations: {
@@ -92,19 +89,16 @@ export default media({
   },
   rhythm: { everyMs: 3_000, mostMs: 3_600_000 },
   connect: jobPoll({
-    choose: () => 'request',
-    jobs: {
-      request: queueOfAddresses({
-        submit: (request) => ({
-          path: `/${request.model}`,
-          json: inputOf(request),
-          headers: { 'x-fal-no-retry': '1' },
-          keeps: { endpoint: request.model! },
-        }),
-        bill,
-        callback: { in: 'query', name: 'fal_webhook' },
+    request: queueOfAddresses({
+      submit: (request) => ({
+        path: `/${request.model}`,
+        json: inputOf(request),
+        headers: { 'x-fal-no-retry': '1' },
+        keeps: { endpoint: request.model! },
       }),
-    },
+      bill,
+      callback: { in: 'query', name: 'fal_webhook' },
+    }),
   }),
   async check({ http, hosts }) {
     await http.get(`${hosts['platform']}/models/pricing`, Price, { query: { endpoint_id: 'fal-ai/flux/schnell' } });

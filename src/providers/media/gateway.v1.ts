@@ -1,20 +1,19 @@
-import { secret } from '../kit/declare/fields.ts';
-import { media } from './_contract.ts';
+import { bearerKey, creditsAt } from './_account.ts';
+import { alike, media, sentFiles } from './_contract.ts';
 import { gatewayMedia } from './_gateway-media.ts';
-import { creditsAt } from './_key-checks.ts';
 
 const ratios = ['1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3'];
 const image = { ratios, count: 4 };
-const edit = { ...image, sources: { kinds: ['image'], min: 1, max: 8 } } as const;
+const edit = { ...image, sources: sentFiles(1, 8, 'image') } as const;
 const video = {
   ratios: ['16:9', '9:16', '1:1'],
   seconds: { from: 1, to: 20 },
   secondsNeeded: true,
-  sources: { kinds: ['image'], min: 0, max: 1 },
+  sources: sentFiles(0, 1, 'image'),
 } as const;
 const transcription = {
   prompt: 'none',
-  sources: { kinds: ['audio', 'video'], min: 1, max: 1 },
+  sources: sentFiles(1, 1, 'audio', 'video'),
 } as const;
 
 /** https://vercel.com/docs/ai-gateway */
@@ -25,19 +24,16 @@ export default media({
   title: 'Vercel AI Gateway',
   description: 'Pictures, videos, speech and transcriptions of many makers through Vercel.',
   website: 'https://vercel.com/ai-gateway',
-  authType: 'api_key',
-  credentials: { apiKey: secret('API key', { help: 'Vercel, AI Gateway, API keys' }) },
+  ...bearerKey('Vercel, AI Gateway, API keys'),
   api: 'https://ai-gateway.vercel.sh',
-  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
   hub: true,
-  models: [
-    { id: 'google/gemini-3.1-flash-image', operations: { image, edit } },
-    { id: 'openai/gpt-image-2', operations: { image, edit } },
-    { id: 'recraft/recraft-v4', operations: { image } },
-    { id: 'alibaba/wan-v2.6-t2v', operations: { video } },
-    { id: 'openai/gpt-4o-mini-tts', operations: { speech: { promptLength: 4_096, voices: 'any' } } },
-    { id: 'openai/whisper-1', operations: { transcription } },
-  ],
+  models: {
+    ...alike({ image, edit }, 'google/gemini-3.1-flash-image', 'openai/gpt-image-2'),
+    'recraft/recraft-v4': { image },
+    'alibaba/wan-v2.6-t2v': { video },
+    'openai/gpt-4o-mini-tts': { speech: { promptLength: 4_096, voices: 'any' } },
+    'openai/whisper-1': { transcription },
+  },
   anyModel: {
     id: /^[\w.-]+\/[\w.:-]+$/,
     operations: { image, edit, video, speech: { voices: 'any' }, transcription },

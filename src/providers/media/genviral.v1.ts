@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { secret } from '../kit/declare/fields.ts';
-import { fetchedFiles, media, type Takes } from './_contract.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
-import { creditsAt } from './_key-checks.ts';
+import { bearerKey, creditsAt } from './_account.ts';
+import { alike, fetchedFiles, media, type Takes } from './_contract.ts';
+import { asJson, jobPoll } from './_job-poll.ts';
 
 const ratios = ['1:1', '16:9', '9:16', '4:5'];
 const image: Takes = { ratios, count: 4 };
@@ -39,19 +38,16 @@ export default media({
   description: 'Studio for social content: pictures, videos and slideshows.',
   website: 'https://www.genviral.io',
   status: 'active',
-  authType: 'api_key',
   setupNotes: 'Needs a Creator, Professional or Business plan: the Scheduler plan has no API.',
-  credentials: { apiKey: secret('API key', { help: 'Genviral dashboard > API keys; it has the form id.secret' }) },
+  ...bearerKey('Genviral dashboard > API keys; it has the form id.secret'),
   api: 'https://www.genviral.io/api/partner/v1',
-  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
   errors: { 403: 'exhausted' },
   hub: true,
-  models: [
-    { id: 'google/nano-banana-2', operations: { image, edit } },
-    { id: 'google/veo-3', operations: { video: { ...video, seconds: [4, 6, 8] } } },
-    { id: 'veed/fabric-1.0', operations: { avatar } },
-    { id: 'creatify/lipsync', operations: { avatar } },
-  ],
+  models: {
+    'google/nano-banana-2': { image, edit },
+    'google/veo-3': { video: { ...video, seconds: [4, 6, 8] } },
+    ...alike({ avatar }, 'veed/fabric-1.0', 'creatify/lipsync'),
+  },
   anyModel: { id: /^[\w.-]+\/[\w.-]+$/, operations: { image, edit, video } },
   actions: {
     slideshow: {
@@ -62,62 +58,52 @@ export default media({
     },
   },
   rhythm: { everyMs: 5_000, mostMs: 1_800_000 },
-  connect: jobPoll({
-    choose: ({ operation }) => (operation === 'edit' ? 'image' : operation),
-    jobs: {
+  connect: jobPoll(
+    {
       image: {
-        timeoutMs: 180_000,
-        submit: ({ model, prompt, ratio, count, sources }) => {
-          const { image: pictures } = publicUrls(sources);
-          const params = { aspect_ratio: ratio, max_images: count };
-          return {
-            path: '/studio/images/generate',
-            json: { model_id: model, prompt, ...(pictures.length > 0 && { image_urls: pictures }), params },
-          };
-        },
+        submit: asJson('/studio/images/generate', ({ model, prompt, ratio, count, images }) => ({
+          model_id: model,
+          prompt,
+          ...(images.length > 0 && { image_urls: images }),
+          params: { aspect_ratio: ratio, max_images: count },
+        })),
         outputs: ['data.output_urls', 'data.output_url'],
       },
       video: {
         ...videoJob,
-        submit: ({ model, prompt, ratio, seconds, sources }) => ({
-          path: '/studio/videos/generate',
-          json: {
-            model_id: model,
-            prompt,
-            image_url: publicUrls(sources).image[0],
-            video_url: publicUrls(sources).video[0],
-            params: { aspect_ratio: ratio, duration_seconds: seconds },
-          },
-        }),
+        submit: asJson('/studio/videos/generate', ({ model, prompt, ratio, seconds, images, videos }) => ({
+          model_id: model,
+          prompt,
+          image_url: images[0],
+          video_url: videos[0],
+          params: { aspect_ratio: ratio, duration_seconds: seconds },
+        })),
       },
       avatar: {
         ...videoJob,
-        submit: ({ model, prompt, voice, sources }) => {
-          const { image: pictures, video: videos, audio } = publicUrls(sources);
-          return {
-            path: '/studio/videos/generate',
-            json: {
-              model_id: model,
-              image_url: pictures[0],
-              video_url: videos[0],
-              ...(audio[0] === undefined ? { speech_text: prompt, voice_id: voice } : { audio_url: audio[0] }),
-            },
-          };
-        },
+        submit: asJson('/studio/videos/generate', ({ model, prompt, voice, images, videos, sounds: [audio_url] }) => ({
+          model_id: model,
+          image_url: images[0],
+          video_url: videos[0],
+          ...(audio_url === undefined ? { speech_text: prompt, voice_id: voice } : { audio_url }),
+        })),
       },
       slideshow: {
-        timeoutMs: 180_000,
         async before({ http }, { prompt, ratio, count, language, options }) {
           const json = { prompt, aspect_ratio: ratio, slide_count: count, language, pack_id: options!['pack'] };
           return {
             id: (await http.post('/slideshows/generate', Made, { json, creates: true, timeoutMs: 60_000 })).data.id,
           };
         },
-        submit: (_request, _values, { id }) => ({ path: `/slideshows/${encodeURIComponent(id!)}/render` }),
+        submit: (_request, { id }) => ({ path: `/slideshows/${encodeURIComponent(id!)}/render` }),
         outputs: ['data.slides.*.rendered_image_url', 'data.rendered_image_urls'],
       },
     },
-    tools: { packs: { path: '/packs', list: 'data.packs', id: 'id', label: 'name' } },
-  }),
+    {
+      choose: ({ operation }) => (operation === 'edit' ? 'image' : operation),
+
+      tools: { packs: { path: '/packs', list: 'data.packs', id: 'id', label: 'name' } },
+    },
+  ),
   check: creditsAt('/subscription', 'data.credits.remaining'),
 });

@@ -1,10 +1,9 @@
-import { secret } from '../kit/declare/fields.ts';
 import { inBase64 } from '../kit/protocols/json-body.ts';
 import { OPERATION_MS } from '../kit/wire/large.ts';
-import { media } from './_contract.ts';
+import { keyIn, listAt } from './_account.ts';
+import { alike, media } from './_contract.ts';
 import { geminiMedia } from './_gemini-media.ts';
 import { DRAWING, FILMING, googleErrorOf, VOICES } from './_google.ts';
-import { listAt } from './_key-checks.ts';
 
 /** https://ai.google.dev/api; pictures by Gemini, since Imagen has ended. */
 export default media({
@@ -14,19 +13,14 @@ export default media({
   title: 'Google Gemini',
   description: 'Pictures and speech by Gemini, and videos by Veo.',
   website: 'https://ai.google.dev',
-  authType: 'api_key',
-  credentials: { apiKey: secret('API key', { help: 'aistudio.google.com/apikey' }) },
+  ...keyIn({ name: 'x-goog-api-key' }, 'aistudio.google.com/apikey'),
   api: 'https://generativelanguage.googleapis.com/v1beta',
-  auth: { in: 'header', name: 'x-goog-api-key', field: 'apiKey' },
   errorOf: googleErrorOf,
-  models: [
-    { id: 'gemini-3.1-flash-image', operations: DRAWING },
-    { id: 'gemini-3-pro-image', operations: DRAWING },
-    { id: 'gemini-nano-banana-2.1', operations: DRAWING },
-    { id: 'veo-3.1-generate-preview', operations: FILMING },
-    { id: 'veo-3.1-fast-generate-preview', operations: FILMING },
-    { id: 'gemini-3.8-flash-tts', operations: { speech: { promptLength: 8_000, voices: VOICES } } },
-  ],
+  models: {
+    ...alike(DRAWING, 'gemini-3.1-flash-image', 'gemini-3-pro-image', 'gemini-nano-banana-2.1'),
+    ...alike(FILMING, 'veo-3.1-generate-preview', 'veo-3.1-fast-generate-preview'),
+    'gemini-3.8-flash-tts': { speech: { promptLength: 8_000, voices: VOICES } },
+  },
   rhythm: { everyMs: 10_000, mostMs: 1_800_000, keptMs: 172_800_000 },
   connect: (line) =>
     geminiMedia(line, {

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { secret } from '../kit/declare/fields.ts';
-import { fetchedFiles, media, type MediaRequest } from './_contract.ts';
-import type { Job } from './_job.ts';
+import { creditsAt, keyIn } from './_account.ts';
+import type { MediaRequest } from './_calls.ts';
+import { fetchedFiles, media } from './_contract.ts';
 import { byName } from './_job-find.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
-import { creditsAt } from './_key-checks.ts';
+import { asJson, jobPoll } from './_job-poll.ts';
+import type { Job, JobRequest } from './_job.ts';
 
 const FAILURES: NonNullable<Job['failures']> = [
   [/MODERATION_FAILED|INVALID_ARGUMENT|NOT_FOUND|FAILED_PRECONDITION/, 'rejected'],
@@ -16,8 +16,8 @@ const FAILURES: NonNullable<Job['failures']> = [
 const modelOf = ({ model }: MediaRequest) =>
   model === null ? {} : /^[0-9a-f-]{36}$/.test(model) ? { ai_model_id: model } : { model_slug: model };
 
-const generation = (body: (request: MediaRequest) => object): Job => ({
-  submit: (request) => ({ path: '/generations', json: { generation_id: request.key, ...body(request) } }),
+const generation = (body: (request: JobRequest) => object): Job => ({
+  submit: asJson('/generations', (request) => ({ generation_id: request.key, ...body(request) })),
   poll: '/generations/{id}/status',
   progress: ['progress', 1],
   outputs: ['download_url', 'url'],
@@ -42,43 +42,35 @@ export default media({
   description: 'Videos of characters and avatars, and pictures, videos and voices of partners.',
   website: 'https://www.hedra.com',
   status: 'active',
-  authType: 'api_key',
   setupNotes: 'Needs a paid plan of Hedra.',
-  credentials: { apiKey: secret('API key', { help: 'hedra.com/develop/api-keys' }) },
+  ...keyIn({ name: 'x-api-key' }, 'hedra.com/develop/api-keys'),
   api: 'https://api.hedra.com/web-app/public',
-  auth: { in: 'header', name: 'x-api-key', field: 'apiKey' },
   errorOf: z
     .object({ error: z.object({ type: z.string() }) })
     .transform(({ error }) => FAILURES.find(([pattern]) => pattern.test(error.type))?.[1])
     .pipe(z.enum(['rejected', 'exhausted', 'rate_limited', 'reauthorize'])),
   hub: true,
-  models: [
-    {
-      id: '26f0fc66-152b-40ab-abed-76c43df99bc8',
-      operations: {
-        avatar: {
-          ratios,
-          sizes,
-          voices: 'any',
-          sources: fetchedFiles(1, 1, 'image'),
-          options: { scene: { label: 'Scene' } },
-          anyOf: [['voice']],
-        },
+  models: {
+    '26f0fc66-152b-40ab-abed-76c43df99bc8': {
+      avatar: {
+        ratios,
+        sizes,
+        voices: 'any',
+        sources: fetchedFiles(1, 1, 'image'),
+        options: { scene: { label: 'Scene' } },
+        anyOf: [['voice']],
       },
     },
-    {
-      id: 'ab372b84-432f-44f5-bacc-c2542465f712',
-      operations: {
-        video: {
-          ratios,
-          sizes,
-          seconds: { from: 1, to: 8 },
-          secondsNeeded: true,
-          sources: fetchedFiles(1, 1, 'image'),
-        },
+    'ab372b84-432f-44f5-bacc-c2542465f712': {
+      video: {
+        ratios,
+        sizes,
+        seconds: { from: 1, to: 8 },
+        secondsNeeded: true,
+        sources: fetchedFiles(1, 1, 'image'),
       },
     },
-  ],
+  },
   anyModel: {
     id: /^[\w.-]+$/,
     operations: {
@@ -88,19 +80,19 @@ export default media({
   },
   actions: { image: { ratios, sizes }, speech: { voices: 'any', anyOf: [['voice']] } },
   rhythm: { everyMs: 5_000, mostMs: 3_600_000 },
-  connect: jobPoll({
-    jobs: {
+  connect: jobPoll(
+    {
       avatar: generation((request) => ({
         type: 'video',
         ...modelOf(request),
-        start_keyframe_url: publicUrls(request.sources).image[0],
+        start_keyframe_url: request.images[0],
         audio_generation: { type: 'text_to_speech', voice_id: request.voice, text: request.prompt },
         generated_video_inputs: videoOf(request, request.options?.['scene']),
       })),
       video: generation((request) => ({
         type: 'video',
         ...modelOf(request),
-        start_keyframe_url: publicUrls(request.sources).image[0],
+        start_keyframe_url: request.images[0],
         generated_video_inputs: videoOf(request),
       })),
       image: generation((request) => ({
@@ -112,7 +104,7 @@ export default media({
       })),
       speech: generation(({ prompt, voice }) => ({ type: 'text_to_speech', voice_id: voice, text: prompt })),
     },
-    tools: { voices: { path: '/voices', list: '', id: 'id', label: 'name' } },
-  }),
+    { tools: { voices: { path: '/voices', list: '', id: 'id', label: 'name' } } },
+  ),
   check: creditsAt('/billing/credits', 'remaining'),
 });

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { secret } from '../kit/declare/fields.ts';
+import { accountAt, keyIn, shaped } from './_account.ts';
 import { fetchedFiles, media } from './_contract.ts';
 import { byRepeat } from './_job-find.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
-import { accountAt } from './_key-checks.ts';
+import { asJson, jobPoll } from './_job-poll.ts';
 
 const videoJob = {
   status: 'data.status',
@@ -27,15 +26,10 @@ export default media({
   description: 'Videos of avatars, videos from a brief, and voices.',
   website: 'https://www.heygen.com',
   status: 'active',
-  authType: 'api_key',
   setupNotes: 'Needs a prepaid API wallet of HeyGen.',
-  credentials: { apiKey: secret('API key', { help: 'app.heygen.com > Settings > API' }) },
+  ...keyIn({ name: 'x-api-key' }, 'app.heygen.com > Settings > API'),
   api: 'https://api.heygen.com',
-  auth: { in: 'header', name: 'x-api-key', field: 'apiKey' },
-  errorOf: z
-    .object({ error: z.object({ code: z.enum(['quota_exceeded', 'insufficient_credit']) }) })
-    .transform(() => 'exhausted' as const),
-  models: [],
+  errorOf: shaped({ error: z.object({ code: z.enum(['quota_exceeded', 'insufficient_credit']) }) }, 'exhausted'),
   actions: {
     avatar: {
       prompt: 'optional',
@@ -54,25 +48,25 @@ export default media({
     speech: { promptLength: 5_000, voices: 'any', languages: true, anyOf: [['voice']] },
   },
   rhythm: { everyMs: 10_000, mostMs: 7_200_000 },
-  connect: jobPoll({
-    jobs: {
+  connect: jobPoll(
+    {
       avatar: {
         ...videoJob,
-        submit({ prompt, voice, ratio, size, sources, options }) {
-          const { image, audio } = publicUrls(sources);
-          const speaker = options?.['avatar']
+        submit: asJson('/v3/videos', ({ prompt, voice, ratio, size, options, images: [url], sounds: [audio_url] }) => ({
+          ...(options?.['avatar']
             ? { type: 'avatar', avatar_id: options['avatar'] }
-            : { type: 'image', image: { type: 'url', url: image[0] } };
-          const speech = audio[0] === undefined ? { script: prompt, voice_id: voice } : { audio_url: audio[0] };
-          return { path: '/v3/videos', json: { ...speaker, ...speech, aspect_ratio: ratio, resolution: size } };
-        },
+            : { type: 'image', image: { type: 'url', url } }),
+          ...(audio_url === undefined ? { script: prompt, voice_id: voice } : { audio_url }),
+          aspect_ratio: ratio,
+          resolution: size,
+        })),
         id: 'data.video_id',
         poll: '/v3/videos/{id}',
       },
       /** The name of the video comes once its session has begun to make it. */
       video: {
         ...videoJob,
-        submit: ({ prompt }) => ({ path: '/v3/video-agents', json: { prompt } }),
+        submit: asJson('/v3/video-agents', ({ prompt }) => ({ prompt })),
         id: 'data.session_id',
         poll: '/v3/video-agents/{id}',
         states: { thinking: 'running', waiting_for_input: 'running', reviewing: 'running' },
@@ -80,19 +74,21 @@ export default media({
         result: { path: '/v3/videos/{video}', keeps: { video: 'data.video_id' } },
       },
       speech: {
-        submit: ({ prompt, voice, language }) => ({
-          path: '/v3/voices/speech',
-          json: { text: prompt, voice_id: voice, language },
-        }),
-        timeoutMs: 120_000,
+        submit: asJson('/v3/voices/speech', ({ prompt, voice, language }) => ({
+          text: prompt,
+          voice_id: voice,
+          language,
+        })),
         outputs: 'data.audio_url',
         usage: { seconds: { at: 'data.duration' } },
       },
     },
-    tools: {
-      avatars: { path: '/v3/avatars/looks', query: { limit: '50' }, list: 'data', id: 'id', label: 'name' },
-      voices: { path: '/v3/voices', query: { limit: '100' }, list: 'data', id: 'voice_id', label: 'name' },
+    {
+      tools: {
+        avatars: { path: '/v3/avatars/looks', query: { limit: '50' }, list: 'data', id: 'id', label: 'name' },
+        voices: { path: '/v3/voices', query: { limit: '100' }, list: 'data', id: 'voice_id', label: 'name' },
+      },
     },
-  }),
+  ),
   check: accountAt('/v3/users/me', 'data.username'),
 });

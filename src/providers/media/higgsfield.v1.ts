@@ -1,7 +1,7 @@
 import { secret } from '../kit/declare/fields.ts';
+import { nothingAt } from './_account.ts';
 import { fetchedFiles, media, type Takes } from './_contract.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
-import { nothingAt } from './_key-checks.ts';
+import { jobPoll } from './_job-poll.ts';
 import { queueOfRequests } from './_queue.ts';
 
 const ratios = ['1:1', '4:3', '3:4', '3:2', '2:3', '5:4', '4:5', '16:9', '9:16', '21:9'];
@@ -25,41 +25,34 @@ export default media({
   auth: { in: 'header', name: 'authorization', prefix: 'Key ', fields: ['apiKey', 'apiSecret'] },
   errors: { 403: 'exhausted' },
   hub: true,
-  models: [
-    { id: 'higgsfield-ai/soul/standard', operations: { image: { ratios, sizes: ['2K', '4K'], count: 4 } } },
-    { id: 'flux-pro/kontext/max/text-to-image', operations: { image: { ratios } } },
-    { id: 'higgsfield-ai/dop/turbo', operations: { video: fromPicture } },
-    { id: 'veo3.1', operations: { video: { ...video, seconds: [4, 6, 8] } } },
-    { id: 'minimax/hailuo-2.3/pro/text-to-video', operations: { video: { prompt: 'required' } } },
-    {
-      id: 'kling-video/v2.5-turbo/pro/image-to-video',
-      operations: { video: { ...fromPicture, seconds: [5, 10], secondsNeeded: true } },
-    },
-  ],
+  models: {
+    'higgsfield-ai/soul/standard': { image: { ratios, sizes: ['2K', '4K'], count: 4 } },
+    'flux-pro/kontext/max/text-to-image': { image: { ratios } },
+    'higgsfield-ai/dop/turbo': { video: fromPicture },
+    'veo3.1': { video: { ...video, seconds: [4, 6, 8] } },
+    'minimax/hailuo-2.3/pro/text-to-video': { video: { prompt: 'required' } },
+    'kling-video/v2.5-turbo/pro/image-to-video': { video: { ...fromPicture, seconds: [5, 10], secondsNeeded: true } },
+  },
   anyModel: {
     id: /^(?!sora)[\w.-]+(\/[\w.-]+)*$/,
     operations: { image: { ratios, count: 4 }, video: { ...video, sources: fetchedFiles(0, 2, 'image') } },
   },
   rhythm: { everyMs: 3_000, mostMs: 1_800_000 },
   connect: jobPoll({
-    choose: () => 'request',
-    jobs: {
-      request: queueOfRequests({
-        submit({ operation, model, prompt, ratio, size, seconds, count, sources }) {
-          const { image } = publicUrls(sources);
-          const json = {
-            prompt,
-            aspect_ratio: ratio,
-            ...(operation === 'image' && { resolution: size, num_images: count }),
-            duration: seconds,
-            image_url: image[0],
-            end_image_url: image[1],
-          };
-          return { path: `/${model}`, json };
+    request: queueOfRequests({
+      submit: ({ operation, model, prompt, ratio, size, seconds, count, images: [first, last] }) => ({
+        path: `/${model}`,
+        json: {
+          prompt,
+          aspect_ratio: ratio,
+          ...(operation === 'image' && { resolution: size, num_images: count }),
+          duration: seconds,
+          image_url: first,
+          end_image_url: last,
         },
-        callback: { in: 'query', name: 'hf_webhook' },
       }),
-    },
+      callback: { in: 'query', name: 'hf_webhook' },
+    }),
   }),
   check: nothingAt('/requests/00000000-0000-4000-8000-000000000000/status'),
 });

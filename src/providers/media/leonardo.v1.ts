@@ -1,18 +1,21 @@
 import { z } from 'zod';
-import { secret } from '../kit/declare/fields.ts';
-import { media, type MediaRequest, type Takes } from './_contract.ts';
-import type { Job } from './_job.ts';
+import { accountAt, bearerKey, shaped } from './_account.ts';
+import type { MediaRequest } from './_calls.ts';
+import { alike, media, sentFiles, type Takes } from './_contract.ts';
 import { jobPoll } from './_job-poll.ts';
-import { accountAt } from './_key-checks.ts';
+import type { Job } from './_job.ts';
+import { pixelsOf } from './_operations.ts';
 
-const sizeOf = ({ size = '1024x1024' }: MediaRequest) => {
-  const [width, height] = size.split('x').map(Number);
-  return { width, height };
-};
+const sizeOf = ({ size = '1024x1024' }: MediaRequest) => pixelsOf(size);
 const sizes = ['1024x1024', '1536x1024', '1024x1536', '1360x768', '768x1360'];
 const image: Takes = { sizes, count: 8, promptLength: 1_500 };
-/** Video models by their names in the API. */
-const VIDEO_MODELS = ['MOTION2', 'VEO3', 'VEO3FAST', 'KLING2_5'];
+const video: Takes = {
+  promptLength: 1_500,
+  sizes: ['480', '720', '1080'],
+  seconds: [4, 5, 6, 8, 10],
+  secondsNeeded: true,
+  sources: sentFiles(0, 1, 'image'),
+};
 /** Models of the first generation of the API; every other is one of the second. */
 const OWN = ['7b592283-e8a7-4c5a-9ba6-d18c31f258b9'];
 
@@ -58,45 +61,26 @@ export default media({
   description: 'Lucid and Phoenix picture models, and pictures and videos of partners.',
   website: 'https://leonardo.ai',
   status: 'active',
-  authType: 'api_key',
-  credentials: { apiKey: secret('API key', { help: 'app.leonardo.ai > API access, a production key' }) },
+  ...bearerKey('app.leonardo.ai > API access, a production key'),
   api: 'https://cloud.leonardo.ai/api/rest',
-  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errorOf: z
-    .object({ status: z.literal([400, 402]), error: z.string().regex(/tokens|credits/i) })
-    .transform(() => 'exhausted' as const),
+  errorOf: shaped({ status: z.literal([400, 402]), error: z.string().regex(/tokens|credits/i) }, 'exhausted'),
   hub: true,
-  models: [
-    ...OWN.map((id) => ({ id, operations: { image } })),
-    ...['nano-banana-2', 'gpt-image-2', 'recraft-v4-pro', 'seedream-4.5', 'gemini-image-2'].map((id) => ({
-      id,
-      operations: { image: { ...image, count: 4 } },
-    })),
-    ...VIDEO_MODELS.map((id) => ({
-      id,
-      operations: {
-        video: {
-          promptLength: 1_500,
-          sizes: ['480', '720', '1080'],
-          seconds: [4, 5, 6, 8, 10],
-          secondsNeeded: true as const,
-          sources: { kinds: ['image'] as const, min: 0, max: 1 },
-        },
-      },
-    })),
-  ],
-  actions: { upscale: { prompt: 'optional', sources: { kinds: ['image'], min: 1, max: 1 } } },
+  models: {
+    ...alike({ image }, ...OWN),
+    ...alike(
+      { image: { ...image, count: 4 } },
+      'nano-banana-2',
+      'gpt-image-2',
+      'recraft-v4-pro',
+      'seedream-4.5',
+      'gemini-image-2',
+    ),
+    ...alike({ video }, 'MOTION2', 'VEO3', 'VEO3FAST', 'KLING2_5'),
+  },
+  actions: { upscale: { prompt: 'optional', sources: sentFiles(1, 1, 'image') } },
   rhythm: { everyMs: 4_000, mostMs: 1_800_000 },
-  connect: jobPoll({
-    choose: ({ operation, model, sources }) =>
-      operation === 'image'
-        ? OWN.includes(model!)
-          ? 'own'
-          : 'partner'
-        : operation === 'video' && sources.length > 0
-          ? 'animation'
-          : operation,
-    jobs: {
+  connect: jobPoll(
+    {
       own: job(
         'sdGenerationJob',
         (request) => ({
@@ -131,7 +115,7 @@ export default media({
       animation: {
         ...job(
           'motionVideoGenerationJob',
-          (request, _values, { image: imageId }) => ({
+          (request, { image: imageId }) => ({
             path: '/v1/generations-image-to-video',
             json: { ...videoOf(request), imageId, imageType: 'UPLOADED' },
           }),
@@ -141,7 +125,7 @@ export default media({
       },
       upscale: {
         before: uploaded,
-        submit: ({ prompt }, _values, { image: initImageId }) => ({
+        submit: ({ prompt }, { image: initImageId }) => ({
           path: '/v1/variations/universal-upscaler',
           json: { initImageId, prompt, upscaleMultiplier: 1.5 },
         }),
@@ -156,6 +140,16 @@ export default media({
         },
       },
     },
-  }),
+    {
+      choose: ({ operation, model, sources }) =>
+        operation === 'image'
+          ? OWN.includes(model!)
+            ? 'own'
+            : 'partner'
+          : operation === 'video' && sources.length > 0
+            ? 'animation'
+            : operation,
+    },
+  ),
   check: accountAt('/v1/me', 'user_details.*.user.username'),
 });

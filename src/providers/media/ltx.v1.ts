@@ -1,17 +1,16 @@
 import { z } from 'zod';
-import { secret } from '../kit/declare/fields.ts';
-import { fetchedFiles, media, type MediaRequest, type Takes } from './_contract.ts';
-import type { Submit } from './_job.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
+import { bearerKey } from './_account.ts';
+import { fetchedFiles, media, type Takes } from './_contract.ts';
+import { jobPoll } from './_job-poll.ts';
+import type { JobRequest, Submit } from './_job.ts';
 
 const sizes = ['1920x1080', '1080x1920', '2560x1440', '1440x2560', '3840x2160', '2160x3840'];
 const video = { promptLength: 5_000, sizes, secondsNeeded: true, sources: fetchedFiles(0, 2, 'image') } satisfies Takes;
 
 /** The first picture begins the video, a second one ends it. */
-function submitOf({ model, prompt, size = '1920x1080', seconds, sources }: MediaRequest): Submit {
-  const { image } = publicUrls(sources);
-  const endpoint = image.length > 0 ? 'image-to-video' : 'text-to-video';
-  const json = { model, prompt, resolution: size, duration: seconds, image_uri: image[0], last_frame_uri: image[1] };
+function submitOf({ model, prompt, size = '1920x1080', seconds, images: [first, last] }: JobRequest): Submit {
+  const endpoint = first === undefined ? 'text-to-video' : 'image-to-video';
+  const json = { model, prompt, resolution: size, duration: seconds, image_uri: first, last_frame_uri: last };
   return { path: `/v2/${endpoint}`, json, keeps: { endpoint } };
 }
 const job = {
@@ -33,53 +32,46 @@ export default media({
   description: 'LTX-2 videos with sound from their maker, Lightricks.',
   website: 'https://ltx.io',
   status: 'active',
-  authType: 'api_key',
-  credentials: { apiKey: secret('API key', { help: 'console.ltx.video > API keys' }) },
+  ...bearerKey('console.ltx.video > API keys'),
   api: 'https://api.ltx.video',
-  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  models: [
-    {
-      id: 'ltx-2-3-pro',
-      operations: {
-        video: { ...video, seconds: [6, 8, 10] },
-        avatar: {
-          promptLength: 5_000,
-          sizes: sizes.slice(0, 2),
-          sources: fetchedFiles(1, 2, 'audio', 'image'),
-          anyOf: [['audio']],
-        },
-        edit: {
-          promptLength: 5_000,
-          seconds: { from: 2, to: 20 },
-          secondsNeeded: true,
-          sources: fetchedFiles(1, 1, 'video'),
-          options: { start: { label: 'Start of the new part in seconds', required: true, number: true } },
-        },
-      },
-    },
-    { id: 'ltx-2-3-fast', operations: { video: { ...video, seconds: [6, 8, 10, 12, 14, 16, 18, 20] } } },
-  ],
-  rhythm: { everyMs: 5_000, mostMs: 3_600_000, keptMs: 86_400_000 },
-  connect: jobPoll({
-    jobs: {
-      video: { ...job, submit: submitOf },
+  models: {
+    'ltx-2-3-pro': {
+      video: { ...video, seconds: [6, 8, 10] },
       avatar: {
-        ...job,
-        submit({ model, prompt, size, sources }) {
-          const { audio, image } = publicUrls(sources);
-          const json = { model, prompt, resolution: size, audio_uri: audio[0], image_uri: image[0] };
-          return { path: '/v2/audio-to-video', json, keeps: { endpoint: 'audio-to-video' } };
-        },
+        promptLength: 5_000,
+        sizes: sizes.slice(0, 2),
+        sources: fetchedFiles(1, 2, 'audio', 'image'),
+        anyOf: [['audio']],
       },
       edit: {
-        ...job,
-        kind: 'video',
-        submit({ prompt, seconds, options, sources }) {
-          const [video_uri] = publicUrls(sources).video;
-          const json = { video_uri, prompt, start_time: Number(options!['start']), duration: seconds };
-          return { path: '/v2/retake', json, keeps: { endpoint: 'retake' } };
-        },
+        promptLength: 5_000,
+        seconds: { from: 2, to: 20 },
+        secondsNeeded: true,
+        sources: fetchedFiles(1, 1, 'video'),
+        options: { start: { label: 'Start of the new part in seconds', required: true, number: true } },
       },
+    },
+    'ltx-2-3-fast': { video: { ...video, seconds: [6, 8, 10, 12, 14, 16, 18, 20] } },
+  },
+  rhythm: { everyMs: 5_000, mostMs: 3_600_000, keptMs: 86_400_000 },
+  connect: jobPoll({
+    video: { ...job, submit: submitOf },
+    avatar: {
+      ...job,
+      submit: ({ model, prompt, size, sounds: [audio_uri], images: [image_uri] }) => ({
+        path: '/v2/audio-to-video',
+        json: { model, prompt, resolution: size, audio_uri, image_uri },
+        keeps: { endpoint: 'audio-to-video' },
+      }),
+    },
+    edit: {
+      ...job,
+      kind: 'video',
+      submit: ({ prompt, seconds, options, videos: [video_uri] }) => ({
+        path: '/v2/retake',
+        json: { video_uri, prompt, start_time: Number(options!['start']), duration: seconds },
+        keeps: { endpoint: 'retake' },
+      }),
     },
   }),
   async check({ http }) {

@@ -1,20 +1,26 @@
-import { secret } from '../kit/declare/fields.ts';
-import { fetchedFiles, media, type MediaRequest, type Takes } from './_contract.ts';
-import type { Job } from './_job.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
-import { nothingAt } from './_key-checks.ts';
+import { bearerKey, nothingAt } from './_account.ts';
+import { alike, fetchedFiles, media, type Takes } from './_contract.ts';
+import { asJson, jobPoll } from './_job-poll.ts';
+import type { Job, JobRequest } from './_job.ts';
 
-const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '21:9'];
-const image: Takes = { ratios, promptLength: 6_000 };
+const image: Takes = { ratios: ['16:9', '9:16', '1:1', '4:3', '3:4', '21:9'], promptLength: 6_000 };
 const edit: Takes = { ...image, sources: fetchedFiles(1, 4, 'image') };
-const framesOf = ({ sources }: MediaRequest) =>
-  Object.fromEntries(publicUrls(sources).image.map((url, n) => [n === 0 ? 'start_frame' : 'end_frame', { url }]));
+const video: Takes = {
+  ...image,
+  sizes: ['360p', '540p', '720p', '1080p'],
+  seconds: [5, 10],
+  secondsNeeded: true,
+  sources: fetchedFiles(0, 2, 'image'),
+};
+const frame = (url: string | undefined) => url && { url };
 
-const generation = (bodyOf: (request: MediaRequest) => object): Job => ({
-  submit: (request) => ({
-    path: '/generations',
-    json: { model: request.model, prompt: request.prompt, aspect_ratio: request.ratio, ...bodyOf(request) },
-  }),
+const generation = (bodyOf: (request: JobRequest) => object): Job => ({
+  submit: asJson('/generations', (request) => ({
+    model: request.model,
+    prompt: request.prompt,
+    aspect_ratio: request.ratio,
+    ...bodyOf(request),
+  })),
   poll: '/generations/{id}',
   status: 'state',
   outputs: 'output.*.url',
@@ -33,41 +39,18 @@ export default media({
   description: 'Ray videos and Uni pictures.',
   website: 'https://lumalabs.ai',
   status: 'active',
-  authType: 'api_key',
   setupNotes: 'Needs a key of the Luma Agents API: one of the Dream Machine API is not accepted.',
-  credentials: { apiKey: secret('API key', { help: 'A key of the Luma Agents API; it begins with luma-api-' }) },
+  ...bearerKey('A key of the Luma Agents API; it begins with luma-api-'),
   api: 'https://agents.lumalabs.ai/v1',
-  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  models: [
-    {
-      id: 'ray-3.2',
-      operations: {
-        video: {
-          ratios,
-          promptLength: 6_000,
-          sizes: ['360p', '540p', '720p', '1080p'],
-          seconds: [5, 10],
-          secondsNeeded: true,
-          sources: fetchedFiles(0, 2, 'image'),
-        },
-      },
-    },
-    { id: 'uni-1', operations: { image, edit } },
-    { id: 'uni-1-max', operations: { image, edit } },
-  ],
+  models: { 'ray-3.2': { video }, ...alike({ image, edit }, 'uni-1', 'uni-1-max') },
   rhythm: { everyMs: 5_000, mostMs: 3_600_000, keptMs: 3_600_000 },
   connect: jobPoll({
-    jobs: {
-      video: generation((request) => ({
-        type: 'video',
-        video: { duration: `${request.seconds}s`, resolution: request.size, ...framesOf(request) },
-      })),
-      image: generation(() => ({ type: 'image' })),
-      edit: generation(({ sources }) => ({
-        type: 'image_edit',
-        image_ref: publicUrls(sources).image.map((url) => ({ url })),
-      })),
-    },
+    video: generation(({ seconds, size, images: [first, last] }) => ({
+      type: 'video',
+      video: { duration: `${seconds}s`, resolution: size, start_frame: frame(first), end_frame: frame(last) },
+    })),
+    image: generation(() => ({ type: 'image' })),
+    edit: generation(({ images }) => ({ type: 'image_edit', image_ref: images.map((url) => ({ url })) })),
   }),
   check: nothingAt('/generations/00000000-0000-4000-8000-000000000000'),
 });

@@ -1,20 +1,14 @@
 import { z } from 'zod';
-import type { Manifest } from '../kit/declare/adapter.ts';
-import { secret } from '../kit/declare/fields.ts';
-import { fetchedFiles, media, type Takes } from './_contract.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
-import { regionField } from './_region.ts';
+import { bearerKey, codeAt, regionField } from './_account.ts';
+import { alike, fetchedFiles, media, type Takes } from './_contract.ts';
+import { asJson, jobPoll } from './_job-poll.ts';
 
 /** Codes of `base_resp`; 0 is a success, and further ones are faults of the request. */
-const CODES: NonNullable<Manifest['errors']> = {
-  1000: 'unavailable',
-  1001: 'unavailable',
-  1002: 'rate_limited',
-  1004: 'reauthorize',
-  1008: 'exhausted',
-  1013: 'unavailable',
-  2049: 'reauthorize',
-  2056: 'exhausted',
+const CODES = {
+  unavailable: [1000, 1001, 1013],
+  rate_limited: [1002],
+  reauthorize: [1004, 2049],
+  exhausted: [1008, 2056],
 };
 const ratios = ['16:9', '9:16', '1:1', '4:3', '3:4', '21:9'];
 const hailuo: Takes = {
@@ -35,36 +29,32 @@ export default media({
   description: 'Hailuo and H3 videos, pictures, speech and music.',
   website: 'https://www.minimax.io',
   status: 'active',
-  authType: 'api_key',
-  credentials: {
-    apiKey: secret('API key', { help: 'platform.minimax.io > API keys' }),
-    region: regionField({ global: 'Global', china: 'China' }),
-  },
   api: 'https://api.minimax.io',
   regions: { china: 'https://api.minimaxi.com' },
-  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errorInside: z
-    .object({ base_resp: z.object({ status_code: z.int().refine((code) => code !== 0) }) })
-    .transform(({ base_resp }) => CODES[base_resp.status_code] ?? 'rejected'),
-  models: [
-    { id: 'MiniMax-Hailuo-2.3', operations: { video: hailuo } },
-    { id: 'MiniMax-Hailuo-2.3-Fast', operations: { video: { ...hailuo, sources: fetchedFiles(1, 1, 'image') } } },
-    { id: 'MiniMax-H3', operations: { video: h3 } },
-    { id: 'MiniMax-H3-Max', operations: { video: h3 } },
-    { id: 'image-01', operations: { image: { ratios, count: 9, promptLength: 1_500 } } },
-    { id: 'speech-2.8-hd', operations: { speech: { promptLength: 10_000, voices: 'any', anyOf: [['voice']] } } },
-    { id: 'music-2.6', operations: { music: { promptLength: 2_000, options: { lyrics: { label: 'Lyrics' } } } } },
-  ],
+  ...bearerKey('platform.minimax.io > API keys', {
+    fields: { region: regionField({ global: 'Global', china: 'China' }) },
+  }),
+  errorInside: codeAt('base_resp.status_code', CODES, 0),
+  models: {
+    'MiniMax-Hailuo-2.3': { video: hailuo },
+    'MiniMax-Hailuo-2.3-Fast': { video: { ...hailuo, sources: fetchedFiles(1, 1, 'image') } },
+    ...alike({ video: h3 }, 'MiniMax-H3', 'MiniMax-H3-Max'),
+    'image-01': { image: { ratios, count: 9, promptLength: 1_500 } },
+    'speech-2.8-hd': { speech: { promptLength: 10_000, voices: 'any', anyOf: [['voice']] } },
+    'music-2.6': { music: { promptLength: 2_000, options: { lyrics: { label: 'Lyrics' } } } },
+  },
   rhythm: { everyMs: 10_000, mostMs: 3_600_000, keptMs: 86_400_000 },
-  connect: jobPoll({
-    choose: ({ operation, model }) => (operation === 'video' && model!.startsWith('MiniMax-H3') ? 'h3' : operation),
-    jobs: {
+  connect: jobPoll(
+    {
       video: {
-        submit({ model, prompt, size, seconds, sources }) {
-          const [first_frame_image, last_frame_image] = publicUrls(sources).image;
-          const json = { model, prompt, duration: seconds, resolution: size, first_frame_image, last_frame_image };
-          return { path: '/v1/video_generation', json };
-        },
+        submit: asJson('/v1/video_generation', ({ model, prompt, size, seconds, images }) => ({
+          model,
+          prompt,
+          duration: seconds,
+          resolution: size,
+          first_frame_image: images[0],
+          last_frame_image: images[1],
+        })),
         id: 'task_id',
         poll: '/v1/query/video_generation?task_id={id}',
         result: { path: '/v1/files/retrieve?file_id={file}', keeps: { file: 'file_id' } },
@@ -73,15 +63,11 @@ export default media({
         callback: { in: 'json', name: 'callback_url' },
       },
       h3: {
-        submit({ model, prompt, ratio, seconds, sources }) {
-          const frames = publicUrls(sources).image.map((url, n) => ({
-            type: 'image_url',
-            image_url: { url },
-            role: FRAMES[n],
-          }));
+        submit: asJson('/v2/video_generation', ({ model, prompt, ratio, seconds, images }) => {
+          const frames = images.map((url, n) => ({ type: 'image_url', image_url: { url }, role: FRAMES[n] }));
           const content = [{ type: 'text', text: prompt }, ...frames];
-          return { path: '/v2/video_generation', json: { model, content, resolution: '2K', duration: seconds, ratio } };
-        },
+          return { model, content, resolution: '2K', duration: seconds, ratio };
+        }),
         id: 'task_id',
         poll: '/v2/query/video_generation/{id}',
         status: 'task.status',
@@ -91,19 +77,22 @@ export default media({
         usage: { seconds: { at: 'task.usage.total_seconds' } },
       },
       image: {
-        timeoutMs: 180_000,
-        submit: ({ model, prompt, ratio, count }) => ({
-          path: '/v1/image_generation',
-          json: { model, prompt, aspect_ratio: ratio, n: count, response_format: 'url' },
-        }),
+        submit: asJson('/v1/image_generation', ({ model, prompt, ratio, count }) => ({
+          model,
+          prompt,
+          aspect_ratio: ratio,
+          n: count,
+          response_format: 'url',
+        })),
         outputs: 'data.image_urls',
       },
       speech: {
-        timeoutMs: 120_000,
-        submit: ({ model, prompt, voice }) => ({
-          path: '/v1/t2a_v2',
-          json: { model, text: prompt, voice_setting: { voice_id: voice }, output_format: 'url' },
-        }),
+        submit: asJson('/v1/t2a_v2', ({ model, prompt, voice }) => ({
+          model,
+          text: prompt,
+          voice_setting: { voice_id: voice },
+          output_format: 'url',
+        })),
         outputs: 'data.audio',
         usage: {
           characters: { at: 'extra_info.usage_characters' },
@@ -111,30 +100,30 @@ export default media({
         },
       },
       music: {
-        timeoutMs: 180_000,
-        submit: ({ model, prompt, options }) => ({
-          path: '/v1/music_generation',
-          json: {
-            model,
-            prompt,
-            ...(options?.['lyrics'] ? { lyrics: options['lyrics'] } : { is_instrumental: true }),
-            output_format: 'url',
-          },
-        }),
+        submit: asJson('/v1/music_generation', ({ model, prompt, options }) => ({
+          model,
+          prompt,
+          ...(options?.['lyrics'] ? { lyrics: options['lyrics'] } : { is_instrumental: true }),
+          output_format: 'url',
+        })),
         outputs: 'data.audio',
         usage: { seconds: { at: 'extra_info.music_duration', per: 1_000 } },
       },
     },
-    tools: {
-      voices: {
-        path: '/v1/get_voice',
-        json: { voice_type: 'system' },
-        list: 'system_voice',
-        id: 'voice_id',
-        label: 'voice_name',
+    {
+      choose: ({ operation, model }) => (operation === 'video' && model!.startsWith('MiniMax-H3') ? 'h3' : operation),
+
+      tools: {
+        voices: {
+          path: '/v1/get_voice',
+          json: { voice_type: 'system' },
+          list: 'system_voice',
+          id: 'voice_id',
+          label: 'voice_name',
+        },
       },
     },
-  }),
+  ),
   async check({ http }) {
     await http.post('/v1/get_voice', z.object({ base_resp: z.object({ status_code: z.literal(0) }) }), {
       json: { voice_type: 'system' },

@@ -1,11 +1,11 @@
 import { secret, text } from '../kit/declare/fields.ts';
-import { media } from './_contract.ts';
-import { listAt } from './_key-checks.ts';
-import { ONE_SOUND, openaiErrorOf, openaiMedia } from './_openai-media.ts';
+import { listAt } from './_account.ts';
+import { alike, media, ONE_SOUND, sentFiles } from './_contract.ts';
+import { openaiErrorOf, openaiMedia } from './_openai-media.ts';
 
 const sizes = ['1024x1024', '1536x1024', '1024x1536'];
 const picture = { promptLength: 32_000, sizes, count: 10 };
-const drawing = { image: picture, edit: { ...picture, sources: { kinds: ['image'], min: 1, max: 16 } } } as const;
+const drawing = { image: picture, edit: { ...picture, sources: sentFiles(1, 16, 'image') } } as const;
 const voices = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
 const speaking = { speech: { promptLength: 4_096, voices } };
 /** The older models have none of the later voices. */
@@ -32,15 +32,12 @@ export default media({
     { in: 'header', name: 'openai-project', field: 'project' },
   ],
   errorOf: openaiErrorOf,
-  models: [
-    { id: 'gpt-image-2', operations: drawing },
-    { id: 'gpt-image-2.6-sunburst', operations: drawing },
-    { id: 'gpt-image-2.6-flare', operations: drawing },
-    { id: 'gpt-4o-mini-tts', operations: speakingNow },
-    { id: 'tts-1', operations: speaking },
-    { id: 'tts-1-hd', operations: speaking },
-    { id: 'whisper-1', operations: { transcription: ONE_SOUND } },
-  ],
-  connect: openaiMedia,
+  models: {
+    ...alike(drawing, 'gpt-image-2', 'gpt-image-2.6-sunburst', 'gpt-image-2.6-flare'),
+    'gpt-4o-mini-tts': speakingNow,
+    ...alike(speaking, 'tts-1', 'tts-1-hd'),
+    'whisper-1': { transcription: ONE_SOUND },
+  },
+  connect: openaiMedia(),
   check: listAt('/models', 'data'),
 });

@@ -1,5 +1,5 @@
-import { fetchedFiles, media, type Takes } from './_contract.ts';
-import { dashscope, dashscopePictures, dashscopeTask } from './_dashscope.ts';
+import { alike, fetchedFiles, media, type Takes } from './_contract.ts';
+import { dashscope, dashscopePictures, dashscopeSpeech, dashscopeTask, pixels } from './_dashscope.ts';
 import { jobPoll } from './_job-poll.ts';
 
 const sizes = ['1024x1024', '1328x1328', '1664x928', '928x1664', '1472x1104', '1104x1472'];
@@ -15,38 +15,27 @@ export default media({
   description: 'Qwen pictures, their editing, and speech of Alibaba Model Studio.',
   website: 'https://www.alibabacloud.com/product/modelstudio',
   status: 'active',
-  models: [
-    { id: 'qwen-image-2.0-pro', operations: { image, edit } },
-    { id: 'qwen-image-2.0', operations: { image, edit } },
-    { id: 'z-image-turbo', operations: { image: { ...image, count: 1 } } },
-    { id: 'qwen-image', operations: { image: { ...image, count: 1 } } },
-    {
-      id: 'qwen3-tts-flash',
-      operations: { speech: { promptLength: 600, voices: 'any', languages: true, anyOf: [['voice']] } },
-    },
-  ],
+  models: {
+    ...alike({ image, edit }, 'qwen-image-2.0-pro', 'qwen-image-2.0'),
+    ...alike({ image: { ...image, count: 1 } }, 'z-image-turbo', 'qwen-image'),
+    'qwen3-tts-flash': { speech: { promptLength: 600, voices: 'any', languages: true, anyOf: [['voice']] } },
+  },
   rhythm: { everyMs: 5_000, mostMs: 1_800_000, keptMs: 86_400_000 },
-  connect: jobPoll({
-    choose: ({ operation, model }) => (model === 'qwen-image' ? 'task' : operation === 'edit' ? 'image' : operation),
-    jobs: {
+  connect: jobPoll(
+    {
       image: dashscopePictures,
       task: dashscopeTask(
         '/services/aigc/text2image/image-synthesis',
         'output.results.*.url',
         ({ prompt, size, count }) => ({
           input: { prompt },
-          parameters: { ...(size !== undefined && { size: size.replace('x', '*') }), n: count },
+          parameters: { size: pixels(size), n: count },
         }),
       ),
-      speech: {
-        timeoutMs: 120_000,
-        submit: ({ model, prompt, voice, language }) => ({
-          path: '/services/aigc/multimodal-generation/generation',
-          json: { model, input: { text: prompt, voice, language_type: language } },
-        }),
-        outputs: 'output.audio.url',
-        usage: { characters: { at: 'usage.characters' } },
-      },
+      speech: dashscopeSpeech,
     },
-  }),
+    {
+      choose: ({ operation, model }) => (model === 'qwen-image' ? 'task' : operation === 'edit' ? 'image' : operation),
+    },
+  ),
 });

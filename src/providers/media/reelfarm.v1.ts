@@ -1,13 +1,8 @@
-import { secret } from '../kit/declare/fields.ts';
+import { bearerKey, creditsAt } from './_account.ts';
 import { fetchedFiles, media } from './_contract.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
-import { creditsAt } from './_key-checks.ts';
+import { asJson, jobPoll } from './_job-poll.ts';
 
-const job = {
-  id: 'id',
-  poll: '/slideshows/{id}/status',
-  error: ['error', 'message'],
-} as const;
+const job = { poll: '/slideshows/{id}/status', error: ['error', 'message'] } as const;
 
 /** https://reel.farm/api-docs */
 export default media({
@@ -17,12 +12,9 @@ export default media({
   description: 'Slideshows from a brief, as pictures or as a video.',
   website: 'https://reel.farm',
   status: 'active',
-  authType: 'api_key',
   setupNotes: 'Needs a Growth, Scale or Unlimited plan of ReelFarm.',
-  credentials: { apiKey: secret('API key', { help: 'reel.farm/dashboard > Settings > API keys; it begins with rf_' }) },
+  ...bearerKey('reel.farm/dashboard > Settings > API keys; it begins with rf_'),
   api: 'https://reel.farm/api/v1',
-  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  models: [],
   actions: {
     slideshow: { sources: fetchedFiles(0, 10, 'image') },
     video: {
@@ -34,34 +26,26 @@ export default media({
   },
   rhythm: { everyMs: 5_000, mostMs: 1_800_000 },
   connect: jobPoll({
-    jobs: {
-      slideshow: {
-        ...job,
-        submit({ prompt, sources }) {
-          const { image } = publicUrls(sources);
-          return {
-            path: '/slideshows/generate',
-            json: { additional_context: prompt, ...(image.length > 0 && { images: image }) },
-          };
-        },
-        outputs: ['images', 'images.*.url', 'slides.*.image_url'],
-      },
-      /** The pictures as they are, one after the other; `seconds` is the time of each. */
-      video: {
-        ...job,
-        submit: ({ ratio, seconds, sources }) => ({
-          path: '/slideshows/create',
-          json: {
-            slides: publicUrls(sources).image.map((image_url) => ({ image_url })),
-            aspect_ratio: ratio,
-            export_as_video: true,
-            duration: seconds,
-          },
-        }),
-        status: 'video_status',
-        result: { path: '/videos/{video}', keeps: { video: 'video_id' } },
-        outputs: ['video_url', 'url'],
-      },
+    slideshow: {
+      ...job,
+      submit: asJson('/slideshows/generate', ({ prompt, images }) => ({
+        additional_context: prompt,
+        ...(images.length > 0 && { images }),
+      })),
+      outputs: ['images', 'images.*.url', 'slides.*.image_url'],
+    },
+    /** The pictures as they are, one after the other; `seconds` is the time of each. */
+    video: {
+      ...job,
+      submit: asJson('/slideshows/create', ({ ratio, seconds, images }) => ({
+        slides: images.map((image_url) => ({ image_url })),
+        aspect_ratio: ratio,
+        export_as_video: true,
+        duration: seconds,
+      })),
+      status: 'video_status',
+      result: { path: '/videos/{video}', keeps: { video: 'video_id' } },
+      outputs: ['video_url', 'url'],
     },
   }),
   check: creditsAt('/account', 'credits'),

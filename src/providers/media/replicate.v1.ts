@@ -1,9 +1,9 @@
-import { secret } from '../kit/declare/fields.ts';
-import { fetchedFiles, media, type MediaRequest, type Takes } from './_contract.ts';
+import { accountAt, bearerKey } from './_account.ts';
+import { alike, fetchedFiles, media, type Takes } from './_contract.ts';
 import { valuesAt } from './_job-answers.ts';
 import { inList } from './_job-find.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
-import { accountAt } from './_key-checks.ts';
+import { jobPoll } from './_job-poll.ts';
+import type { JobRequest } from './_job.ts';
 
 /** The input for pictures of the library, where a model does not call it `image`. */
 const PICTURES: Readonly<Record<string, string>> = {
@@ -12,8 +12,7 @@ const PICTURES: Readonly<Record<string, string>> = {
 };
 
 /** Inputs differ by model; these are the names that most have. */
-const inputOf = ({ model, prompt, ratio, size, seconds, count, voice, sources }: MediaRequest) => {
-  const { image, video, audio } = publicUrls(sources);
+const inputOf = ({ model, prompt, ratio, size, seconds, count, voice, images, videos, sounds }: JobRequest) => {
   const list = PICTURES[model!];
   return {
     prompt,
@@ -22,9 +21,9 @@ const inputOf = ({ model, prompt, ratio, size, seconds, count, voice, sources }:
     duration: seconds,
     num_outputs: count,
     voice,
-    ...(image.length > 0 && (list ? { [list]: image } : { image: image[0] })),
-    video: video[0],
-    audio: audio[0],
+    ...(images.length > 0 && (list ? { [list]: images } : { image: images[0] })),
+    video: videos[0],
+    audio: sounds[0],
   };
 };
 
@@ -48,17 +47,14 @@ export default media({
   description: 'Hub of official and community models for pictures, videos, speech and music.',
   website: 'https://replicate.com',
   status: 'active',
-  authType: 'api_key',
-  credentials: { apiKey: secret('API token', { help: 'replicate.com/account/api-tokens; it begins with r8_' }) },
+  ...bearerKey('replicate.com/account/api-tokens; it begins with r8_', { label: 'API token' }),
   api: 'https://api.replicate.com/v1',
-  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
   hub: true,
-  models: [
-    { id: 'black-forest-labs/flux-2-pro', operations: { image: { ratios }, edit } },
-    { id: 'google/nano-banana-pro', operations: { image: { ratios }, edit } },
-    { id: 'bytedance/seedance-2.0', operations: { video } },
-    { id: 'minimax/music-2.6', operations: { music: {} } },
-  ],
+  models: {
+    ...alike({ image: { ratios }, edit }, 'black-forest-labs/flux-2-pro', 'google/nano-banana-pro'),
+    'bytedance/seedance-2.0': { video },
+    'minimax/music-2.6': { music: {} },
+  },
   anyModel: {
     id: /^[\w.-]+\/[\w.-]+$/,
     operations: {
@@ -73,25 +69,22 @@ export default media({
   },
   rhythm: { everyMs: 3_000, mostMs: 3_600_000, keptMs: 3_600_000 },
   connect: jobPoll({
-    choose: () => 'prediction',
-    jobs: {
-      prediction: {
-        submit: (request) => ({ path: `/models/${request.model}/predictions`, json: { input: inputOf(request) } }),
-        poll: '/predictions/{id}',
-        outputs: ['output', 'output.*'],
-        error: ['error'],
-        failures: [[/nsfw|sensitive|\bE005\b/i, 'rejected']],
-        callback: { in: 'json', name: 'webhook', json: { webhook_events_filter: ['completed'] } },
-        cancel: { method: 'post', path: '/predictions/{id}/cancel' },
-        find: inList('/predictions', 'results', (entry, { model, prompt }, since) => {
-          const [made] = valuesAt(entry, 'created_at');
-          return (
-            valuesAt(entry, 'model')[0] === model &&
-            valuesAt(entry, 'input.prompt')[0] === prompt &&
-            Date.parse(String(made)) >= since.getTime() - CLOCKS_MS
-          );
-        }),
-      },
+    prediction: {
+      submit: (request) => ({ path: `/models/${request.model}/predictions`, json: { input: inputOf(request) } }),
+      poll: '/predictions/{id}',
+      outputs: ['output', 'output.*'],
+      error: ['error'],
+      failures: [[/nsfw|sensitive|\bE005\b/i, 'rejected']],
+      callback: { in: 'json', name: 'webhook', json: { webhook_events_filter: ['completed'] } },
+      cancel: { method: 'post', path: '/predictions/{id}/cancel' },
+      find: inList('/predictions', 'results', (entry, { model, prompt }, since) => {
+        const [made] = valuesAt(entry, 'created_at');
+        return (
+          valuesAt(entry, 'model')[0] === model &&
+          valuesAt(entry, 'input.prompt')[0] === prompt &&
+          Date.parse(String(made)) >= since.getTime() - CLOCKS_MS
+        );
+      }),
     },
   }),
   check: accountAt('/account', 'username'),

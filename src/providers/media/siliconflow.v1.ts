@@ -1,33 +1,13 @@
 import { z } from 'zod';
-import { secret } from '../kit/declare/fields.ts';
-import { media } from './_contract.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
-import { creditsAt } from './_key-checks.ts';
-import { pictures, speech, transcription } from './_openai-media.ts';
-import { firstAsUrl, operations } from './_operations.ts';
-import { regionField } from './_region.ts';
+import { bearerKey, creditsAt, regionField, shaped } from './_account.ts';
+import { media, sentFiles } from './_contract.ts';
+import { asJson, jobPoll } from './_job-poll.ts';
+import { openaiMedia } from './_openai-media.ts';
+import { firstAsUrl } from './_operations.ts';
 
 const image = { sizes: ['1024x1024', '960x1280', '768x1024', '720x1440', '720x1280'], count: 4 };
 const clips = ['1280x720', '720x1280', '960x960'];
-const list = 'images';
-const one = { kinds: ['image'], min: 1, max: 1 } as const;
-
-const jobs = jobPoll({
-  jobs: {
-    video: {
-      submit: ({ model, prompt, size, sources }) => ({
-        path: '/video/submit',
-        json: { model, prompt, image_size: size, image: publicUrls(sources).image[0] },
-      }),
-      id: 'requestId',
-      poll: '/video/status',
-      pollBody: ({ id }) => ({ requestId: id }),
-      outputs: 'results.videos.*.url',
-      error: ['reason'],
-      failures: [[/sensitive|prohibited|policy/i, 'rejected']],
-    },
-  },
-});
+const one = sentFiles(1, 1, 'image');
 
 /** https://docs.siliconflow.com/en/api-reference */
 export default media({
@@ -37,69 +17,56 @@ export default media({
   title: 'SiliconFlow',
   description: 'Open models for pictures, videos and speech.',
   website: 'https://www.siliconflow.com',
-  authType: 'api_key',
-  credentials: {
-    apiKey: secret('API key', { help: 'cloud.siliconflow.com, API keys' }),
-    region: regionField(
-      { global: 'Global', china: 'China' },
-      { help: 'Where the account is: keys of one region are unknown in the other' },
-    ),
-  },
   api: 'https://api.siliconflow.com/v1',
   regions: { china: 'https://api.siliconflow.cn/v1' },
-  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
+  ...bearerKey('cloud.siliconflow.com, API keys', {
+    fields: {
+      region: regionField(
+        { global: 'Global', china: 'China' },
+        { help: 'Where the account is: keys of one region are unknown in the other' },
+      ),
+    },
+  }),
   errorOf: z.union([
-    z.object({ code: z.literal(30_001) }).transform(() => 'exhausted' as const),
-    z.object({ status: z.literal(403), message: z.string().regex(/balance/i) }).transform(() => 'exhausted' as const),
-    z.object({ code: z.literal(50_505) }).transform(() => 'unavailable' as const), // too much to do, and nothing begun
+    shaped({ code: z.literal(30_001) }, 'exhausted'),
+    shaped({ status: z.literal(403), message: z.string().regex(/balance/i) }, 'exhausted'),
+    shaped({ code: z.literal(50_505) }, 'unavailable'), // too much to do, and nothing begun
   ]),
   hub: true,
-  models: [
-    { id: 'Qwen/Qwen-Image', operations: { image } },
-    {
-      id: 'black-forest-labs/FLUX.1-Kontext-pro',
-      operations: { image, edit: { sources: one } },
-    },
-    { id: 'Wan-AI/Wan2.2-T2V-A14B', operations: { video: { sizes: clips } } },
-    {
-      id: 'Wan-AI/Wan2.2-I2V-A14B',
-      operations: { video: { sizes: clips, sources: { ...one, fetched: true } } },
-    },
-    { id: 'FunAudioLLM/CosyVoice2-0.5B', operations: { speech: { voices: 'any' } } },
-    {
-      id: 'FunAudioLLM/SenseVoiceSmall',
-      operations: { transcription: { prompt: 'none', sources: { kinds: ['audio', 'video'], min: 1, max: 1 } } },
-    },
-  ],
+  models: {
+    'Qwen/Qwen-Image': { image },
+    'black-forest-labs/FLUX.1-Kontext-pro': { image, edit: { sources: one } },
+    'Wan-AI/Wan2.2-T2V-A14B': { video: { sizes: clips } },
+    'Wan-AI/Wan2.2-I2V-A14B': { video: { sizes: clips, sources: { ...one, fetched: true } } },
+    'FunAudioLLM/CosyVoice2-0.5B': { speech: { voices: 'any' } },
+    'FunAudioLLM/SenseVoiceSmall': { transcription: { prompt: 'none', sources: sentFiles(1, 1, 'audio', 'video') } },
+  },
   rhythm: { everyMs: 10_000, mostMs: 3_600_000, keptMs: 3_600_000 },
-  connect: (line) =>
-    operations(
-      {
-        image: ({ model, prompt, size, count }) =>
-          pictures(
-            line,
-            '/images/generations',
-            { json: { model, prompt, image_size: size, batch_size: count } },
-            { list },
-          ),
-        edit: (request) =>
-          pictures(
-            line,
-            '/images/generations',
-            { json: { model: request.model, prompt: request.prompt, image: firstAsUrl(request) } },
-            { list },
-          ),
-        speech: ({ model, prompt, voice = `${model}:alex` }) =>
-          speech(line, '/audio/speech', { model, input: prompt, voice, response_format: 'mp3' }, prompt),
-        transcription: (request) =>
-          transcription(
-            line,
-            '/audio/transcriptions',
-            { multipart: { model: request.model!, file: request.sources[0] } },
-            request,
-          ),
+  connect: openaiMedia({
+    list: 'images',
+    image: ({ model, prompt, size, count }) => ({ json: { model, prompt, image_size: size, batch_size: count } }),
+    edit: (request) => ({
+      path: '/images/generations',
+      json: { model: request.model, prompt: request.prompt, image: firstAsUrl(request) },
+    }),
+    voice: (model) => `${model}:alex`,
+    transcription: ({ model, sources: [file] }) => ({ model: model!, file }),
+    jobs: jobPoll({
+      video: {
+        submit: asJson('/video/submit', ({ model, prompt, size, images: [first] }) => ({
+          model,
+          prompt,
+          image_size: size,
+          image: first,
+        })),
+        id: 'requestId',
+        poll: '/video/status',
+        pollBody: ({ id }) => ({ requestId: id }),
+        outputs: 'results.videos.*.url',
+        error: ['reason'],
+        failures: [[/sensitive|prohibited|policy/i, 'rejected']],
       },
-      jobs(line),
-    ),
+    }),
+  }),
   check: creditsAt('/user/info', 'data.totalBalance'),
 });

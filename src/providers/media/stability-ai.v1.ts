@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { secret } from '../kit/declare/fields.ts';
 import type { Multipart } from '../kit/protocols/multipart.ts';
 import { fileAnswer, OPERATION_MS } from '../kit/wire/large.ts';
+import { bearerKey, creditsAt, shaped } from './_account.ts';
 import { drawn, sound } from './_binary.ts';
-import { media, type MediaHandle, type MediaLine, type MediaPolled, type MediaStarted } from './_contract.ts';
-import { creditsAt } from './_key-checks.ts';
+import type { MediaHandle, MediaPolled, MediaStarted } from './_calls.ts';
+import { alike, media, type MediaLine, sentFiles } from './_contract.ts';
 import { operations, outputOf } from './_operations.ts';
 
 const GENERATE = '/v2beta/stable-image/generate';
@@ -13,7 +13,7 @@ const AUDIO = '/v2beta/audio';
 const PATHS: Readonly<Record<string, string>> = { 'stable-image-ultra': 'ultra', 'stable-image-core': 'core' };
 const ratios = ['1:1', '16:9', '21:9', '2:3', '3:2', '4:5', '5:4', '9:16', '9:21'];
 const image = { promptLength: 10_000, ratios };
-const sources = { kinds: ['image'], min: 1, max: 1 } as const;
+const sources = sentFiles(1, 1, 'image');
 const drawing = { image, edit: { promptLength: 10_000, sources } };
 const music = (to: number) =>
   ({ music: { promptLength: 10_000, seconds: { from: 1, to }, secondsNeeded: true } }) as const;
@@ -62,21 +62,17 @@ export default media({
   title: 'Stability AI',
   description: 'Pictures, edits and upscaling by Stable Image, and music by Stable Audio.',
   website: 'https://stability.ai',
-  authType: 'api_key',
-  credentials: { apiKey: secret('API key', { help: 'platform.stability.ai/account/keys' }) },
+  ...bearerKey('platform.stability.ai/account/keys'),
   api: 'https://api.stability.ai',
-  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-  errorOf: z.object({ name: z.literal('content_moderation') }).transform(() => 'rejected' as const),
-  models: [
-    { id: 'stable-image-core', operations: { image } },
-    { id: 'stable-image-ultra', operations: drawing },
-    { id: 'sd3.5-large', operations: drawing },
-    { id: 'sd3.5-flash', operations: drawing },
-    { id: 'upscale-fast', operations: { upscale: { prompt: 'none', sources } } },
-    { id: 'upscale-creative', operations: { upscale: { promptLength: 10_000, sources } } },
-    { id: 'stable-audio-2.5', operations: music(190) },
-    { id: 'stable-audio-3', operations: music(380) },
-  ],
+  errorOf: shaped({ name: z.literal('content_moderation') }, 'rejected'),
+  models: {
+    'stable-image-core': { image },
+    ...alike(drawing, 'stable-image-ultra', 'sd3.5-large', 'sd3.5-flash'),
+    'upscale-fast': { upscale: { prompt: 'none', sources } },
+    'upscale-creative': { upscale: { promptLength: 10_000, sources } },
+    'stable-audio-2.5': music(190),
+    'stable-audio-3': music(380),
+  },
   rhythm: { everyMs: 10_000, mostMs: 1_800_000, keptMs: 86_400_000 },
   connect(line) {
     const atOnce = operations({
@@ -89,17 +85,12 @@ export default media({
         }),
       upscale: ({ sources: [picture] }) =>
         drawn(line, `${UPSCALE}/fast`, { multipart: { image: picture, output_format: 'png' }, headers: PICTURE }),
-      music: ({ model, prompt, seconds = 30 }) =>
-        sound(
-          line,
-          `${AUDIO}/stable-audio-2/text-to-audio`,
-          {
-            multipart: { prompt, model: model!, duration: String(seconds), output_format: 'mp3' },
-            headers: SOUND,
-            timeoutMs: OPERATION_MS.image,
-          },
-          { usage: { seconds } },
-        ),
+      music: sound(line, ({ model, prompt, seconds = 30 }) => ({
+        path: `${AUDIO}/stable-audio-2/text-to-audio`,
+        multipart: { prompt, model: model!, duration: String(seconds), output_format: 'mp3' },
+        headers: SOUND,
+        usage: { seconds },
+      })),
     });
     const later: Readonly<Record<string, (typeof atOnce)['start']>> = {
       'upscale-creative': ({ prompt, sources: [picture] }) =>

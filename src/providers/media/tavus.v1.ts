@@ -1,9 +1,8 @@
-import { secret } from '../kit/declare/fields.ts';
+import { keyIn, listAt } from './_account.ts';
 import { fetchedFiles, media } from './_contract.ts';
 import { valuesAt } from './_job-answers.ts';
 import { inList } from './_job-find.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
-import { listAt } from './_key-checks.ts';
+import { asJson, jobPoll } from './_job-poll.ts';
 
 /** https://docs.tavus.io */
 export default media({
@@ -13,11 +12,8 @@ export default media({
   description: 'Videos of trained human replicas.',
   website: 'https://www.tavus.io',
   status: 'active',
-  authType: 'api_key',
-  credentials: { apiKey: secret('API key', { help: 'platform.tavus.io > API keys' }) },
+  ...keyIn({ name: 'x-api-key' }, 'platform.tavus.io > API keys'),
   api: 'https://tavusapi.com',
-  auth: { in: 'header', name: 'x-api-key', field: 'apiKey' },
-  models: [],
   actions: {
     avatar: {
       prompt: 'optional',
@@ -27,14 +23,14 @@ export default media({
     },
   },
   rhythm: { everyMs: 10_000, mostMs: 7_200_000 },
-  connect: jobPoll({
-    jobs: {
+  connect: jobPoll(
+    {
       avatar: {
-        submit({ key, prompt, options, sources }) {
-          const [audio_url] = publicUrls(sources).audio;
-          const speech = audio_url === undefined ? { script: prompt } : { audio_url };
-          return { path: '/v2/videos', json: { replica_id: options!['replica'], ...speech, video_name: key } };
-        },
+        submit: asJson('/v2/videos', ({ key, prompt, options, sounds: [audio_url] }) => ({
+          replica_id: options!['replica'],
+          ...(audio_url === undefined ? { script: prompt } : { audio_url }),
+          video_name: key,
+        })),
         id: 'video_id',
         poll: '/v2/videos/{id}',
         states: { deleted: 'canceled' },
@@ -45,15 +41,17 @@ export default media({
         find: inList('/v2/videos?limit=100', 'data', (entry, { key }) => valuesAt(entry, 'video_name')[0] === key),
       },
     },
-    tools: {
-      replicas: {
-        path: '/v2/replicas',
-        query: { limit: '100' },
-        list: 'data',
-        id: 'replica_id',
-        label: 'replica_name',
+    {
+      tools: {
+        replicas: {
+          path: '/v2/replicas',
+          query: { limit: '100' },
+          list: 'data',
+          id: 'replica_id',
+          label: 'replica_name',
+        },
       },
     },
-  }),
+  ),
   check: listAt('/v2/replicas?limit=1', 'data'),
 });

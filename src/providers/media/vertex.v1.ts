@@ -3,7 +3,8 @@ import { secret, text } from '../kit/declare/fields.ts';
 import { inBase64 } from '../kit/protocols/json-body.ts';
 import { keyFileFault, serviceAccountToken } from '../kit/protocols/service-account.ts';
 import { OPERATION_MS } from '../kit/wire/large.ts';
-import { media, type MediaDone } from './_contract.ts';
+import type { MediaDone } from './_calls.ts';
+import { alike, media } from './_contract.ts';
 import { geminiMedia } from './_gemini-media.ts';
 import { DRAWING, FILMING, googleErrorOf } from './_google.ts';
 import { encoded } from './_operations.ts';
@@ -39,13 +40,12 @@ export default media({
   hosts: { speech: 'https://texttospeech.googleapis.com/v1', tokens: TOKENS },
   errorOf: googleErrorOf,
   hub: true,
-  models: [
-    { id: 'gemini-3.1-flash-image', operations: DRAWING },
-    { id: 'veo-3.1-generate-001', operations: FILMING },
-    { id: 'veo-3.1-fast-generate-001', operations: FILMING },
-    { id: 'lyria-002', operations: { music: {} } },
-    { id: 'chirp-3-hd', operations: { speech: { promptLength: 5_000, voices: 'any', languages: true } } },
-  ],
+  models: {
+    'gemini-3.1-flash-image': DRAWING,
+    ...alike(FILMING, 'veo-3.1-generate-001', 'veo-3.1-fast-generate-001'),
+    'lyria-002': { music: {} },
+    'chirp-3-hd': { speech: { promptLength: 5_000, voices: 'any', languages: true } },
+  },
   rhythm: { everyMs: 10_000, mostMs: 1_800_000, keptMs: 172_800_000 },
   connect(line) {
     const { hosts, large, values } = line;

@@ -1,6 +1,7 @@
-import { fetchedFiles, media, type MediaRequest, type Takes } from './_contract.ts';
-import { dashscope, dashscopePictures, dashscopeTask } from './_dashscope.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
+import { fetchedFiles, media, type Takes } from './_contract.ts';
+import { dashscope, dashscopePictures, dashscopeTask, pixels } from './_dashscope.ts';
+import { jobPoll } from './_job-poll.ts';
+import type { JobRequest } from './_job.ts';
 
 const SYNTHESIS = '/services/aigc/video-generation/video-synthesis';
 const video: Takes = {
@@ -9,8 +10,18 @@ const video: Takes = {
   seconds: { from: 2, to: 15 },
   secondsNeeded: true,
 };
+const older: Takes = { ...video, promptLength: 1_500, seconds: [5, 10, 15] };
 const FRAMES = ['first_frame', 'last_frame'];
-const parametersOf = ({ size, seconds }: MediaRequest) => ({ resolution: size, duration: seconds, watermark: false });
+const task = (inputOf: (request: JobRequest) => object, parametersOf?: (request: JobRequest) => object) =>
+  dashscopeTask(SYNTHESIS, 'output.video_url', (request) => ({
+    input: { prompt: request.prompt, ...inputOf(request) },
+    parameters: parametersOf?.(request) ?? {
+      resolution: request.size,
+      duration: request.seconds,
+      watermark: false,
+      ratio: request.ratio,
+    },
+  }));
 
 /** https://www.alibabacloud.com/help/en/model-studio/use-video-generation */
 export default media({
@@ -21,59 +32,25 @@ export default media({
   description: 'Wan videos and pictures of Alibaba Model Studio.',
   website: 'https://wan.video',
   status: 'active',
-  models: [
-    { id: 'wan2.7-t2v', operations: { video: { ...video, ratios: ['16:9', '9:16', '1:1', '4:3', '3:4'] } } },
-    { id: 'wan2.7-i2v', operations: { video: { ...video, sources: fetchedFiles(1, 2, 'image') } } },
-    {
-      id: 'wan2.6-t2v',
-      operations: {
-        video: {
-          ...video,
-          promptLength: 1_500,
-          sizes: ['1280x720', '720x1280', '1920x1080', '1080x1920'],
-          seconds: [5, 10, 15],
-        },
-      },
-    },
-    {
-      id: 'wan2.6-i2v',
-      operations: {
-        video: { ...video, promptLength: 1_500, seconds: [5, 10, 15], sources: fetchedFiles(1, 1, 'image') },
-      },
-    },
-    {
-      id: 'wan2.7-image',
-      operations: { image: { sizes: ['1280x1280', '1696x960', '960x1696'], count: 4, promptLength: 2_100 } },
-    },
-  ],
+  models: {
+    'wan2.7-t2v': { video: { ...video, ratios: ['16:9', '9:16', '1:1', '4:3', '3:4'] } },
+    'wan2.7-i2v': { video: { ...video, sources: fetchedFiles(1, 2, 'image') } },
+    'wan2.6-t2v': { video: { ...older, sizes: ['1280x720', '720x1280', '1920x1080', '1080x1920'] } },
+    'wan2.6-i2v': { video: { ...older, sources: fetchedFiles(1, 1, 'image') } },
+    'wan2.7-image': { image: { sizes: ['1280x1280', '1696x960', '960x1696'], count: 4, promptLength: 2_100 } },
+  },
   rhythm: { everyMs: 15_000, mostMs: 3_600_000, keptMs: 86_400_000 },
-  connect: jobPoll({
-    choose: ({ operation, model }) => (operation === 'image' ? 'image' : model!),
-    jobs: {
+  connect: jobPoll(
+    {
       image: dashscopePictures,
-      'wan2.7-t2v': dashscopeTask(SYNTHESIS, 'output.video_url', (request) => ({
-        input: { prompt: request.prompt },
-        parameters: { ...parametersOf(request), ratio: request.ratio },
-      })),
-      'wan2.7-i2v': dashscopeTask(SYNTHESIS, 'output.video_url', (request) => ({
-        input: {
-          prompt: request.prompt,
-          media: publicUrls(request.sources).image.map((url, n) => ({ type: FRAMES[n], url })),
-        },
-        parameters: parametersOf(request),
-      })),
-      'wan2.6-t2v': dashscopeTask(SYNTHESIS, 'output.video_url', ({ prompt, size, seconds }) => ({
-        input: { prompt },
-        parameters: {
-          ...(size !== undefined && { size: size.replace('x', '*') }),
-          duration: seconds,
-          watermark: false,
-        },
-      })),
-      'wan2.6-i2v': dashscopeTask(SYNTHESIS, 'output.video_url', (request) => ({
-        input: { prompt: request.prompt, img_url: publicUrls(request.sources).image[0] },
-        parameters: parametersOf(request),
-      })),
+      'wan2.7-t2v': task(() => ({})),
+      'wan2.7-i2v': task(({ images }) => ({ media: images.map((url, n) => ({ type: FRAMES[n], url })) })),
+      'wan2.6-t2v': task(
+        () => ({}),
+        ({ size, seconds }) => ({ size: pixels(size), duration: seconds, watermark: false }),
+      ),
+      'wan2.6-i2v': task(({ images: [img_url] }) => ({ img_url })),
     },
-  }),
+    { choose: ({ operation, model }) => (operation === 'image' ? 'image' : model!) },
+  ),
 });

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
-import { secret } from '../kit/declare/fields.ts';
 import { OPERATION_MS } from '../kit/wire/large.ts';
-import { media } from './_contract.ts';
-import { jobPoll, publicUrls } from './_job-poll.ts';
-import { pictures, speech } from './_openai-media.ts';
+import { bearerKey, shaped } from './_account.ts';
+import { alike, fetchedFiles, media, ONE_SOUND, sentFiles } from './_contract.ts';
+import { asJson, jobPoll } from './_job-poll.ts';
+import { openaiMedia } from './_openai-media.ts';
 import { firstAsUrl, operations, segmentsOf, wholeText } from './_operations.ts';
 
 /** Ten thousand million ticks are a dollar. */
@@ -12,12 +12,12 @@ const TICK_MICROS = 1 / 10_000;
 const cost = { at: ['usage', 'cost_in_usd_ticks'], micros: TICK_MICROS };
 const ratios = ['1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3', '2:1', '1:2'];
 const picture = { ratios, count: 10 };
-const drawing = { image: picture, edit: { count: 10, sources: { kinds: ['image'], min: 1, max: 1 } } } as const;
+const drawing = { image: picture, edit: { count: 10, sources: sentFiles(1, 1, 'image') } } as const;
 const video = {
   ratios: ['16:9', '9:16', '1:1', '4:3', '3:4', '3:2', '2:3'],
   seconds: { from: 1, to: 15 },
   secondsNeeded: true,
-  sources: { kinds: ['image'], min: 0, max: 1, fetched: true },
+  sources: fetchedFiles(0, 1, 'image'),
 } as const;
 
 const Transcript = z.object({
@@ -28,25 +28,23 @@ const Transcript = z.object({
 const Blocked = z.object({ respect_moderation: z.literal(false) });
 
 const jobs = jobPoll({
-  jobs: {
-    video: {
-      submit: ({ model, prompt, ratio, seconds, sources }) => {
-        const [url] = publicUrls(sources).image;
-        return {
-          path: '/videos/generations',
-          json: { model, prompt, duration: seconds, aspect_ratio: ratio, ...(url && { image: { url } }) },
-        };
-      },
-      id: 'request_id',
-      poll: '/videos/{id}',
-      unnamed: 'running', // 202 without a body
-      progress: ['progress', 100],
-      outputs: 'video.url',
-      error: ['error.message', 'error'],
-      failures: [[/guideline|moderat|policy/i, 'rejected']],
-      usage: { seconds: { at: 'video.duration' } },
-      cost: { at: cost.at.join('.'), micros: TICK_MICROS },
-    },
+  video: {
+    submit: asJson('/videos/generations', ({ model, prompt, ratio, seconds, images: [url] }) => ({
+      model,
+      prompt,
+      duration: seconds,
+      aspect_ratio: ratio,
+      ...(url && { image: { url } }),
+    })),
+    id: 'request_id',
+    poll: '/videos/{id}',
+    unnamed: 'running', // 202 without a body
+    progress: ['progress', 100],
+    outputs: 'video.url',
+    error: ['error.message', 'error'],
+    failures: [[/guideline|moderat|policy/i, 'rejected']],
+    usage: { seconds: { at: 'video.duration' } },
+    cost: { at: cost.at.join('.'), micros: TICK_MICROS },
   },
 });
 
@@ -58,14 +56,10 @@ export default media({
   title: 'xAI',
   description: 'Pictures, videos and speech by Grok, and transcriptions.',
   website: 'https://x.ai',
-  authType: 'api_key',
-  credentials: { apiKey: secret('API key', { help: 'console.x.ai' }) },
+  ...bearerKey('console.x.ai'),
   api: 'https://api.x.ai/v1',
-  auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
   errorOf: z.union([
-    z
-      .object({ status: z.literal(400), error: z.string().regex(/incorrect api key/i) })
-      .transform(() => 'reauthorize' as const),
+    shaped({ status: z.literal(400), error: z.string().regex(/incorrect api key/i) }, 'reauthorize'),
     z
       .object({ error: z.union([z.string(), z.object({ message: z.string() }).transform(({ message }) => message)]) })
       .refine(({ error }) => /guideline|moderat/i.test(error))
@@ -74,43 +68,17 @@ export default media({
   errorInside: z
     .union([z.object({ data: z.array(Blocked).min(1) }), z.object({ video: Blocked })])
     .transform(() => 'rejected' as const),
-  models: [
-    { id: 'grok-imagine-image', operations: drawing },
-    { id: 'grok-imagine-image-quality', operations: drawing },
-    { id: 'grok-imagine-video', operations: { video } },
-    { id: 'grok-imagine-video-1.5', operations: { video } },
-  ],
+  models: {
+    ...alike(drawing, 'grok-imagine-image', 'grok-imagine-image-quality'),
+    ...alike({ video }, 'grok-imagine-video', 'grok-imagine-video-1.5'),
+  },
   actions: {
     speech: { promptLength: 15_000, voices: ['ara', 'eve', 'leo', 'rex', 'sal'], languages: true },
-    transcription: { prompt: 'none', languages: true, sources: { kinds: ['audio', 'video'], min: 1, max: 1 } },
+    transcription: ONE_SOUND,
   },
   connect: (line) =>
     operations(
       {
-        image: ({ model, prompt, ratio, count }) =>
-          pictures(
-            line,
-            '/images/generations',
-            { json: { model, prompt, n: count, aspect_ratio: ratio, response_format: 'b64_json' } },
-            { cost },
-          ),
-        edit: (request) =>
-          pictures(
-            line,
-            '/images/edits',
-            {
-              json: {
-                model: request.model,
-                prompt: request.prompt,
-                n: request.count,
-                image: { url: firstAsUrl(request), type: 'image_url' },
-                response_format: 'b64_json',
-              },
-            },
-            { cost },
-          ),
-        speech: ({ prompt, voice = 'eve', language = 'auto' }) =>
-          speech(line, '/tts', { text: prompt, voice_id: voice, language, output_format: { codec: 'mp3' } }, prompt),
         async transcription({ language, sources, seconds }) {
           const {
             text,
@@ -129,7 +97,26 @@ export default media({
           };
         },
       },
-      jobs(line),
+      openaiMedia({
+        cost,
+        image: ({ model, prompt, ratio, count }) => ({
+          json: { model, prompt, n: count, aspect_ratio: ratio, response_format: 'b64_json' },
+        }),
+        edit: (request) => ({
+          json: {
+            model: request.model,
+            prompt: request.prompt,
+            n: request.count,
+            image: { url: firstAsUrl(request), type: 'image_url' },
+            response_format: 'b64_json',
+          },
+        }),
+        speech: ({ prompt, voice = 'eve', language = 'auto' }) => ({
+          path: '/tts',
+          json: { text: prompt, voice_id: voice, language, output_format: { codec: 'mp3' } },
+        }),
+        jobs,
+      })(line),
     ),
   async check({ http }) {
     const { api_key_blocked, api_key_disabled } = await http.get(

@@ -49,10 +49,8 @@ export { type AskedMedia, checkMediaRequest, defaultModelOf, mediaInputOf, takes
 export {
   MEDIA_OPERATIONS,
   MEDIA_PURPOSES,
-  type MediaAdapter,
   type MediaDone,
   type MediaHandle,
-  type MediaModel,
   type MediaOperation,
   type MediaOutput,
   type MediaPolled,
@@ -60,11 +58,10 @@ export {
   type MediaRequest,
   type MediaService,
   type MediaStarted,
-  RHYTHM,
   type Segment,
   type SourceFile,
-  type Takes,
-} from '../media/_contract.ts';
+} from '../media/_calls.ts';
+export { type MediaAdapter, type MediaModel, RHYTHM, type Takes } from '../media/_contract.ts';
 export type { Shortener, ShortLink, ShortlinkAdapter } from '../shortlink/_contract.ts';
 export { isMetric, type Metric, METRICS } from '../social/_metrics.ts';
 export type {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { secret } from '../../../src/providers/kit/declare/fields.ts';
-import { media, type MediaAdapter, type MediaCalls, type MediaLine } from '../../../src/providers/media/_contract.ts';
+import type { MediaCalls } from '../../../src/providers/media/_calls.ts';
+import { media, type MediaAdapter, type MediaLine } from '../../../src/providers/media/_contract.ts';
 import {
   checkMediaRequest,
   defaultModelOf,
@@ -240,7 +241,7 @@ describe('the suite detects an adapter that', () => {
       credentials: { key: secret('Key') },
       api: API,
       auth: { in: 'header', name: 'x-key', field: 'key' },
-      models: [{ id: 'm1', operations: { image: {} } }],
+      models: { m1: { image: {} } },
       connect: connect as (line: unknown) => MediaCalls,
     });
   const headers = { 'x-key': 'the-key-of-demo' };

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { secret } from '../../../../src/providers/kit/declare/fields.ts';
-import { media, type MediaAdapter } from '../../../../src/providers/media/_contract.ts';
+import { media, type MediaAdapter, sentFiles } from '../../../../src/providers/media/_contract.ts';
 import { HEADS, picture } from '../samples.ts';
 
 // A provider of media on the wire, whose answers a test plans by the prompt, and the adapters that ask it.
@@ -82,32 +82,15 @@ export function makerAdapter(id: string, { find = true, cancel = true, rhythm }:
     credentials: { apiKey: secret('API key') },
     api: `https://${id}.example`,
     auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },
-    models: [
-      { id: 'pixel-1', operations: { image: { sizes: ['64x48', '48x64'], promptLength: 200, count: 2 } } },
-      { id: 'pixel-2', operations: { image: { promptLength: 200 } } },
-      {
-        id: 'clip-1',
-        operations: {
-          video: {
-            ratios: ['16:9', '9:16'],
-            seconds: [5, 10],
-            promptLength: 200,
-            sources: { kinds: ['image'], min: 0, max: 1 },
-          },
-        },
+    models: {
+      'pixel-1': { image: { sizes: ['64x48', '48x64'], promptLength: 200, count: 2 } },
+      'pixel-2': { image: { promptLength: 200 } },
+      'clip-1': {
+        video: { ratios: ['16:9', '9:16'], seconds: [5, 10], promptLength: 200, sources: sentFiles(0, 1, 'image') },
       },
-      { id: 'say-1', operations: { speech: { voices: ['ann', 'ben'], promptLength: 100 } } },
-      {
-        id: 'hear-1',
-        operations: {
-          transcription: {
-            prompt: 'none',
-            languages: true,
-            sources: { kinds: ['video', 'audio'], min: 1, max: 1 },
-          },
-        },
-      },
-    ],
+      'say-1': { speech: { voices: ['ann', 'ben'], promptLength: 100 } },
+      'hear-1': { transcription: { prompt: 'none', languages: true, sources: sentFiles(1, 1, 'video', 'audio') } },
+    },
     actions: {
       avatar: { promptLength: 200, options: { avatarId: { label: 'Avatar', required: true, tool: 'avatars' } } },
     },
