@@ -1,4 +1,4 @@
-import type { StreamPart } from '../kit/protocols/language-models.ts';
+import type { LanguageModel, StreamPart } from '../kit/protocols/language-models.ts';
 import type { WebFetchLimits } from '../kit/wire/web-fetch.ts';
 import { aiAnswerOf } from './_answers.ts';
 import type { AiCalls, AiLine, TextEvent, TextRequest } from './_contract.ts';
@@ -20,7 +20,18 @@ const LIMITS: WebFetchLimits = {
 export function callsOf(line: AiLine, dialect: Dialect): AiCalls {
   const fetch = line.webFetch(LIMITS) as typeof globalThis.fetch;
   const failed = (error: unknown) => failureOfCall(error, line, dialect.title);
-  const modelOf = async (id: string) => (await dialect.open(fetch, id)).language(id);
+  /**
+   * The model of the last call. To make one costs more than to read a short answer, since it makes the schemas of its
+   * answers; those of all connections are too many to hold, so the collector may take it.
+   */
+  let last: { id: string; model: WeakRef<LanguageModel> } | undefined;
+  async function modelOf(id: string): Promise<LanguageModel> {
+    const known = last?.id === id ? last.model.deref() : undefined;
+    if (known) return known;
+    const model = (await dialect.open(fetch, id)).language(id);
+    last = { id, model: new WeakRef(model) };
+    return model;
+  }
 
   async function generate(request: TextRequest, signal?: AbortSignal, how: Partial<ModelQuestion> = {}) {
     try {
