@@ -77,6 +77,18 @@ describe('days of channels', () => {
     expect([await weeksOf(first), await daysOf(db.sql, first)]).toEqual([weeks, days]);
   });
 
+  test('become weeks a few at a time, each of them whole', async () => {
+    const monday = oldMonday(548);
+    const { orgId, channelIds } = await seedOrg(db.sql, 4);
+    for (const channelId of channelIds)
+      await seedDays(db.sql, { orgId, channelId, values: { ...week(monday + 7, () => 1), ...week(monday, () => 2) } });
+    await world.analytics.rollUp(1);
+    for (const channelId of channelIds) {
+      expect(await weeksOf(channelId)).toMatchObject([{ week: daysAgo(monday + 7), value: 7 }]);
+      expect(Object.keys((await daysOf(db.sql, channelId))['views']!)).toHaveLength(7);
+    }
+  });
+
   test('are kept as long as ANALYTICS_DAILY_RETENTION_DAYS says, and no part of a week goes [RT1]', async () => {
     await using short = await openPublishing({
       url: db.url,
