@@ -1,75 +1,111 @@
 import type { Mail } from '../../delivery/email/index.ts';
 import type { NewPush } from '../../delivery/push/index.ts';
-import { completePreferences } from '../identity/index.ts';
+import type { Sql } from '../../platform/db/index.ts';
+import { completePreferences, type Preferences } from '../identity/index.ts';
 import { CATEGORIES, labelOf } from './categories.ts';
 import type { NotificationsDeps } from './deps.ts';
 import { mailOf } from './mail.ts';
 import { waysOf } from './rules.ts';
-import { type ClosedLine, closeWindows } from './window-store.ts';
+import { type ClosedPart, closeWindows } from './window-store.ts';
 
 const MOST_LINES = 50;
 /** Windows of one commit for each one of `limit`: what a statement costs is shared by more of them. */
 const WINDOWS_AT_ONCE = 4;
+/** Commits of one call: the database closes the windows of the next while this process writes the mails of one. */
+const COMMITS = 4;
 
 /**
  * Closes windows that are due, each with one mail or one push of what it collected, in one commit; without lines that
  * its reader still wants there is none. Answers how many were closed; `limit` or more: there may be more that are due.
  */
 export const closeDueWindows = (deps: NotificationsDeps, limit: number): Promise<number> =>
-  deps.sql.begin(async (tx) => {
-    const { closed, lines } = await closeWindows(tx, limit * WINDOWS_AT_ONCE);
-    const windows = [...Map.groupBy(lines.filter(isStillWanted), ({ userId, kind }) => `${userId} ${kind}`).values()];
-    const [pushed, mailed] = [windows.filter(isPush), windows.filter((window) => !isPush(window))];
-    const mailable = mailed.filter(([first]) => !first!.isUndeliverable);
-    if (mailable.length > 0)
-      await deps.email.queueAll(tx, await Promise.all(mailable.map((window) => mailOfWindow(deps, window))));
-    await deps.push.queueAll(tx, pushed.map(pushOf));
+  closeByCommits(deps, limit * WINDOWS_AT_ONCE, COMMITS);
+
+async function closeByCommits(deps: NotificationsDeps, most: number, commits: number): Promise<number> {
+  let next: Promise<number> | undefined;
+  const own = deps.sql.begin(async (tx) => {
+    const { closed, parts } = await closeWindows(tx, most);
+    if (closed === most && commits > 1) {
+      next = closeByCommits(deps, most, commits - 1);
+      next.catch(() => undefined); // heard of below; it may fail before this one ends
+    }
+    await sendClosed(deps, tx, parts);
     return closed;
   });
+  try {
+    return (await own) + ((await next) ?? 0);
+  } finally {
+    await next;
+  }
+}
 
-const isPush = ([first]: readonly ClosedLine[]): boolean => first!.kind === 'quiet-push';
+async function sendClosed(deps: NotificationsDeps, tx: Sql, parts: readonly ClosedPart[]): Promise<void> {
+  const windows = [...Map.groupBy(parts, ({ userId, kind }) => `${userId} ${kind}`).values()]
+    .map(wantedOf)
+    .filter(({ length }) => length > 0);
+  const [pushed, mailed] = [windows.filter(isPush), windows.filter((window) => !isPush(window))];
+  const mailable = mailed.filter(([first]) => !first!.isUndeliverable);
+  if (mailable.length > 0)
+    await deps.email.queueAll(tx, await Promise.all(mailable.map((window) => mailOfWindow(deps, window))));
+  await deps.push.queueAll(tx, pushed.map(pushOf));
+}
 
-/** Asked again: its reader may have said otherwise since it was collected. */
-function isStillWanted({ category, kind, chosen }: ClosedLine): boolean {
-  const wishes = completePreferences(chosen);
+const isPush = ([first]: readonly ClosedPart[]): boolean => first!.kind === 'quiet-push';
+
+/** What its reader still wants of a window, in the order in which it came: they may have said otherwise since. */
+function wantedOf(window: readonly ClosedPart[]): ClosedPart[] {
+  const wishes = completePreferences(window[0]!.chosen);
+  return window
+    .map((part) => ({
+      ...part,
+      lines: part.lines.filter((line) => isWanted(wishes, part.kind, line.category)).sort((a, b) => a.seq - b.seq),
+    }))
+    .filter(({ lines }) => lines.length > 0)
+    .sort((a, b) => a.lines[0]!.seq - b.lines[0]!.seq);
+}
+
+function isWanted(wishes: Preferences, kind: string, category: string): boolean {
   const wanted = waysOf(wishes, category, category === 'announcements'); // those are broadcasts alone
   if (kind === 'quiet-push') return wanted.push;
   return wanted.email && !(wishes.digest === 'Never' && CATEGORIES[category]?.isInDigest === true);
 }
 
-/** How many there are of all, of which the first of each organization and category are at hand. */
-const countOf = (lines: readonly ClosedLine[]): number =>
-  [...new Map(lines.map(({ orgId, category, count }) => [`${orgId} ${category}`, count])).values()].reduce(
-    (sum, count) => sum + count,
+const categoriesOf = (window: readonly ClosedPart[]): string[] => [
+  ...new Set(window.flatMap(({ lines }) => lines.map(({ category }) => category))),
+];
+/** How many there are of all, of which the first of each category are at hand. */
+const countOfPart = ({ lines }: ClosedPart): number =>
+  lines.reduce(
+    (sum, { category, count }, n) => (lines.findIndex((one) => one.category === category) === n ? sum + count : sum),
     0,
   );
+const countOf = (window: readonly ClosedPart[]): number => window.reduce((sum, part) => sum + countOfPart(part), 0);
 
-function headingOf(lines: readonly ClosedLine[], count: number): string {
-  const [first] = lines;
-  if (first!.kind === 'digest') return `Your digest: ${count} ${count === 1 ? 'notification' : 'notifications'}`;
-  if (count === 1) return first!.title;
-  const categories = new Set(lines.map(({ category }) => category));
-  if (categories.size > 1) return `${count} notifications`;
-  return `${labelOf(first!.category)}: ${count}${first!.kind.startsWith('burst') ? ' more' : ''}`;
+function headingOf(window: readonly ClosedPart[], count: number): string {
+  const [{ kind, lines }] = window as [ClosedPart];
+  if (kind === 'digest') return `Your digest: ${count} ${count === 1 ? 'notification' : 'notifications'}`;
+  if (count === 1) return lines[0]!.title;
+  if (categoriesOf(window).length > 1) return `${count} notifications`;
+  return `${labelOf(lines[0]!.category)}: ${count}${kind.startsWith('burst') ? ' more' : ''}`;
 }
 
-function mailOfWindow(deps: NotificationsDeps, window: readonly ClosedLine[]): Promise<Mail> {
+function mailOfWindow(deps: NotificationsDeps, window: readonly ClosedPart[]): Promise<Mail> {
   const { userId, email, name, kind, orgId } = window[0]!;
-  const orgs = [...Map.groupBy(window, (line) => line.orgId).values()];
   return mailOf(deps, {
     to: { userId, email, name },
-    orgId: orgs.length === 1 ? orgId : null,
+    orgId: window.length === 1 ? orgId : null,
     heading: headingOf(window, countOf(window)),
-    groups: orgs.map((lines) => {
-      const shown = lines.slice(0, MOST_LINES);
-      return { orgName: lines[0]!.orgName, lines: shown, more: countOf(lines) - shown.length };
+    groups: window.map((part) => {
+      const shown = part.lines.slice(0, MOST_LINES);
+      return { orgName: part.orgName, lines: shown, more: countOfPart(part) - shown.length };
     }),
-    of: kind === 'digest' ? ['digest'] : [...new Set(window.map(({ category }) => category))],
+    of: kind === 'digest' ? ['digest'] : categoriesOf(window),
   });
 }
 
-function pushOf(window: readonly ClosedLine[]): NewPush {
-  const { userId, category, title, content, link } = window[0]!;
+function pushOf(window: readonly ClosedPart[]): NewPush {
+  const { userId, lines } = window[0]!;
+  const { category, title, content, link } = lines[0]!;
   const count = countOf(window);
   return count === 1
     ? { userId, category, title, content, link }

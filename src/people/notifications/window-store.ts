@@ -39,22 +39,32 @@ export const insertLines = (sql: Sql, lines: readonly WindowLine[]) => sql`/* al
     ${lines.map(({ category }) => category)}::text[], ${lines.map(({ title }) => title)}::text[],
     ${lines.map(({ content }) => content)}::text[], ${lines.map(({ link }) => link)}::text[])`;
 
-/** A line of a closed window that its reader gets to see, and how many of its organization and category there are. */
-export interface ClosedLine extends WindowLine {
+/** A line of a closed window, and how many there are of its organization and category, of which some are at hand. */
+export interface ClosedLine {
+  seq: number;
+  category: string;
+  title: string;
+  content: string;
+  link: string | null;
   count: number;
+}
+/** What a closed window collected of one organization: of each category the first lines. */
+export interface ClosedPart extends WindowKey {
+  orgId: string;
   orgName: string;
   email: string;
   name: string;
   chosen: PreferencesChange;
   isUndeliverable: boolean;
+  lines: readonly ClosedLine[];
 }
 
 /**
  * Closes at most `limit` windows that are due, and answers the first 50 lines of each organization and category, of
  * people who still belong there. Windows that another process closes, or that a notice is being added to, are left.
  */
-export async function closeWindows(sql: Sql, limit: number): Promise<{ closed: number; lines: ClosedLine[] }> {
-  const rows = await sql<(ClosedLine & { closed: number; orgId: string | null })[]>`/* all orgs */
+export async function closeWindows(sql: Sql, limit: number): Promise<{ closed: number; parts: ClosedPart[] }> {
+  const rows = await sql<(ClosedPart & { closed: number; orgId: string | null })[]>`/* all orgs */
     with due as (
       select user_id, kind
       from notification_windows
@@ -76,26 +86,29 @@ export async function closeWindows(sql: Sql, limit: number): Promise<{ closed: n
         and w.kind = d.kind
       returning w.user_id
     ), numbered as (
-      select *, row_number() over same as n, count(*) over (partition by user_id, kind, org_id, category)::int as count
+      select *, row_number() over same as n, count(*) over (partition by user_id, kind, org_id, category) as count
       from lines
       window same as (partition by user_id, kind, org_id, category order by seq)
+    ), parts as ( -- a row for each, as what stands beside the lines costs more than they do
+      select user_id, kind, org_id, json_agg(json_build_object('seq', seq, 'category', category, 'title', title,
+          'content', content, 'link', link, 'count', count)) as lines
+      from numbered
+      where n <= 50
+      group by user_id, kind, org_id
     ), shown as (
-      select l.seq, l.user_id as "userId", l.kind, l.org_id as "orgId", l.category, l.title, l.content, l.link, l.count,
-        o.name as "orgName", u.email, p.name, p.notification_preferences as chosen,
-        ${isUndeliverable(sql, sql`u.email`)} as "isUndeliverable"
-      from numbered l
+      select l.user_id as "userId", l.kind, l.org_id as "orgId", l.lines, o.name as "orgName", u.email, p.name,
+        p.notification_preferences as chosen, ${isUndeliverable(sql, sql`u.email`)} as "isUndeliverable"
+      from parts l
       join memberships m on m.org_id = l.org_id and m.user_id = l.user_id and not m.disabled
       join organizations o on o.id = l.org_id and o.deleted_at is null
       join users u on u.id = l.user_id and u.activated and u.deleted_at is null
       join user_profiles p on p.user_id = u.id
-      where l.n <= 50
     )
     select (select count(*)::int from closed) as closed, s.*
     from (select) always
-    left join shown s on true
-    order by s.seq`;
+    left join shown s on true`;
   return {
     closed: rows[0]!.closed,
-    lines: rows.filter((row): row is ClosedLine & { closed: number } => row.orgId !== null),
+    parts: rows.filter((row): row is ClosedPart & { closed: number } => row.orgId !== null),
   };
 }

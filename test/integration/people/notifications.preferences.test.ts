@@ -203,6 +203,19 @@ describe('each combination of digest, masters and choice', () => {
   });
 });
 
+test('digests of more people than one commit holds are one mail for each [NO27]', async () => {
+  const payload = postPayload(null);
+  await world.hear([{ orgId: world.orgId, topic: 'post.published', entityId: newId(), payload }]);
+  const { count } = await world.sql`update notification_windows set due_at = now() where kind = 'digest'`;
+  await world.sql`delete from emails`;
+  expect(await world.context.notifications.closeDueWindows(1)).toBe(16); // four commits of four
+  while ((await world.context.notifications.closeDueWindows(1)) > 0);
+  const [mails] = await world.sql`
+    select count(*)::int as all, count(distinct to_address)::int as people
+    from emails`;
+  expect(mails).toEqual({ all: count, people: count });
+});
+
 test('the digests of everybody are one commit of two statements [NO27]', async () => {
   const payload = postPayload(null);
   await world.hear([{ orgId: world.orgId, topic: 'post.published', entityId: newId(), payload }]);
