@@ -36,6 +36,7 @@ const NAMES = [
   'export',
   'digest',
   'notify',
+  'push',
   'analytics-read',
   'retention',
 ] as const;
@@ -67,6 +68,7 @@ const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>
   rollup: async () => (await import('./rollup.ts')).rollup,
   digest: async () => (await import('./digest.ts')).digest,
   export: async () => (await import('./export.ts')).exportNumbers,
+  push: async () => (await import('./push.ts')).push,
   notify: async () => (await import('./notify.ts')).notify,
   'analytics-read': async () => (await import('./analytics-read.ts')).analyticsRead,
   retention: async () => (await import('./retention.ts')).retention,
@@ -87,6 +89,7 @@ const WITHOUT_ACTORS: readonly Name[] = [
   'export',
   'digest',
   'notify',
+  'push',
   'analytics-read',
   'retention',
 ];
