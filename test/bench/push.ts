@@ -6,7 +6,7 @@ import { openWorld } from './kit/world.ts';
 
 const path = (name: string) => fileURLToPath(new URL(`./processes/${name}.ts`, import.meta.url));
 /** Pushes at a time, as the product sends them. */
-const AT_ONCE = 8;
+const AT_ONCE = 64;
 const BARE = 'bare undici';
 
 /** Pushes that are due at one moment, to a server where Firebase is, beside a loop that sends the same bytes. */

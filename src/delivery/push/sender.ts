@@ -20,7 +20,7 @@ interface PushSenderOptions {
   restMs?: number;
 }
 
-const CONCURRENCY = 8;
+const CONCURRENCY = 64; // a claim, and a commit of what ended, are shared by those that meet
 const LEASE_SECONDS = 120; // longer than an attempt takes
 const MINUTE = 60_000;
 /** Waits after the first and the second attempt; after the third, or an hour, a push is worth nothing any more. */

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db/index.ts';
+import { groupCommit, type Sql } from '../../platform/db/index.ts';
 
 export interface DeviceRow {
   id: string;
@@ -115,7 +115,11 @@ export const claimDuePushes = (sql: Sql, { limit, leaseSeconds }: { limit: numbe
   returning p.id, p.token_id as "tokenId", t.token, t.via, t.platform, p.category, p.title, p.content, p.link,
     p.attempts`;
 
-export const deletePush = (sql: Sql, id: string) => sql`/* all orgs */ delete from pushes where id = ${id}`;
+/** Forgets a push that is over, together with others that end at the same time. */
+export const deletePush = groupCommit<string, void>(async (sql, ids) => {
+  await sql`/* all orgs */ delete from pushes where id = any(${[...ids]}::uuid[])`;
+  return ids.map(() => undefined);
+});
 
 /** Gives up pushes that waited for an hour: they are worth nothing any more. At most `limit`; answers how many. */
 export async function dropOldPushes(sql: Sql, limit: number): Promise<number> {
