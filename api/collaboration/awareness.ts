@@ -1,6 +1,6 @@
 import { outdatedTimeout } from 'y-protocols/awareness';
 import type { Clock } from '../../src/platform/kernel/index.ts';
-import { type AwarenessEntry, awarenessUpdate, readAwareness, readState } from './frames.ts';
+import { type AwarenessEntry, awarenessUpdate, readAwareness, readState, type UnreadEntry } from './frames.ts';
 
 /** Bytes of one state; a larger one is refused. */
 export const MOST_STATE_BYTES = 16_000;
@@ -9,6 +9,8 @@ const MOST_IDS = 10;
 
 /** Speaks for clients of other processes, which say whose they are. */
 export const ELSEWHERE = {};
+/** Speaks for clients that are gone: nobody else may until what was said of them is no longer on its way. */
+const GONE = {};
 
 interface Held extends AwarenessEntry {
   /** The connection that speaks for it; others are passed over. */
@@ -19,34 +21,53 @@ interface Held extends AwarenessEntry {
   at: number;
 }
 
+const saysNull = ({ state }: UnreadEntry): boolean => state.length === 4 && state[0] === 'n'.charCodeAt(0);
+
+interface Heard {
+  /** New, and to be told to all. */
+  told: AwarenessEntry[];
+  /**
+   * What others were told to be over, for who says it again: a client that hears so of itself says it anew, and others
+   * take only what is newer.
+   */
+  over: AwarenessEntry[];
+  isTooLarge: boolean;
+}
+
 /** What the clients of a room say of themselves, each id by one connection of the person who introduced it. */
 export function openAwareness(now: () => number) {
   const held = new Map<number, Held>();
   const isOld = ({ at }: Held): boolean => now() - at > outdatedTimeout;
   const written = (entries: readonly AwarenessEntry[]): Uint8Array | undefined =>
     entries.length === 0 ? undefined : awarenessUpdate(entries);
+  /** Keeps of those who are gone that they are; answers what is to be told to the others. */
   function forget(isGone: (one: Held) => boolean): AwarenessEntry[] {
     const gone = [...held.values()].filter(isGone);
-    for (const { client } of gone) held.delete(client);
+    for (const one of gone) held.set(one.client, { ...one, state: 'null', owner: GONE, at: now() });
     return gone.filter(({ state }) => state !== 'null').map(({ client, clock }) => ({ client, clock, state: 'null' }));
   }
 
   return {
     /**
-     * Takes in what a connection of a person says; answers what is new and to be told to all. What is
-     * said for the id of another is passed over: clients repeat what they have heard. Only what is newer, from the same
-     * person, cannot be a repetition: the client has come back while its former connection is not known to be gone.
+     * Takes in what a connection of a person says. What is said for the id of another is passed over: clients repeat
+     * what they have heard, also of those who are gone. Only what is newer, from the same person, cannot be a
+     * repetition: the client has come back while its former connection is not known to be gone.
      * @throws Malformed for what is no awareness update
      */
-    receive(owner: object, person: string, update: Uint8Array): { told: AwarenessEntry[]; isTooLarge: boolean } {
+    receive(owner: object, person: string, update: Uint8Array): Heard {
       const told: AwarenessEntry[] = [];
+      const over: AwarenessEntry[] = [];
       let isTooLarge = false;
       let own: number | undefined;
       const ownIds = () => (own ??= [...held.values()].filter((one) => one.owner === owner).length);
       for (const entry of readAwareness(update)) {
         const { client, clock } = entry;
         const known = held.get(client);
-        if (known && known.owner !== owner && (known.person !== person || clock <= known.clock)) continue;
+        if (known && known.owner !== owner && (known.person !== person || clock <= known.clock)) {
+          if (known.state === 'null' && known.person === person && !saysNull(entry))
+            over.push({ client, clock: known.clock, state: 'null' });
+          continue;
+        }
         if (known && (clock < known.clock || (clock === known.clock && known.state === 'null'))) continue;
         if (entry.state.length > MOST_STATE_BYTES) {
           isTooLarge = true;
@@ -59,12 +80,15 @@ export function openAwareness(now: () => number) {
         held.set(client, { client, clock, state, owner, person, at: now() });
         told.push({ client, clock, state });
       }
-      return { told, isTooLarge };
+      return { told, over, isTooLarge };
     },
     /** Forgets what a connection introduced; answers what is to be told to the others. */
     leave: (owner: object): AwarenessEntry[] => forget((one) => one.owner === owner),
-    /** Forgets what an owner has not renewed in the time after which clients forget it too. */
-    forgetOld: (owner: object): AwarenessEntry[] => forget((one) => one.owner === owner && isOld(one)),
+    /** Forgets what other processes have not renewed in the time after which clients forget it too. */
+    forgetOld(): AwarenessEntry[] {
+      for (const one of held.values()) if (one.owner === GONE && isOld(one)) held.delete(one.client);
+      return forget((one) => one.owner === ELSEWHERE && isOld(one));
+    },
     /** Everybody's states, but those that all clients have forgotten by now; `owner`: those of one. */
     all: (owner?: object): Uint8Array | undefined =>
       written(

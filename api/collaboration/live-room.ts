@@ -130,7 +130,7 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       self.clock += 1;
       const asking = withPing(encode(statusFrame()));
       for (const connection of connections) connection.probe(asking);
-      gather(awareness.forgetOld(ELSEWHERE));
+      gather(awareness.forgetOld());
     },
     /** Saves everything; ends when it is saved. */
     flush: () => saving.flush(),

@@ -36,7 +36,8 @@ function takeUpdate({ document, isWritable, touch }: Receiving, connection: Conn
 
 function takeAwareness({ awareness, tellAwareness }: Receiving, connection: Connection, update: Uint8Array): void {
   const { userId } = connection.principal;
-  const { told, isTooLarge } = awareness.receive(connection, userId, update);
+  const { told, over, isTooLarge } = awareness.receive(connection, userId, update);
+  if (over.length > 0) connection.send(encode(frames.awarenessFrame(frames.awarenessUpdate(over))));
   if (isTooLarge) refuse(connection, `an awareness state has at most ${MOST_STATE_BYTES} bytes`);
   tellAwareness(userId, told);
 }

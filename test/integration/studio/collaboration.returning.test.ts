@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { counted, varint } from '../../support/wire/co-editor.ts';
+import { awarenessFrameOf, type CoEditor, counted, varint } from '../../support/wire/co-editor.ts';
 import { settles } from '../../support/wire/settles.ts';
 import { openCoEditing } from '../../support/worlds/studio/co-editing.ts';
 
@@ -22,6 +22,55 @@ test('who may write after all is asked for what was refused, and nothing typed s
   await settles(() => expect(watcher.xml).toContain('late'));
   await Promise.all([editor.close(), watcher.close()]);
   await world.holds(id, '<p>Hello</p><p>early</p><p>late</p>');
+});
+
+/** Says what clients of y-websocket say, of themselves and, as they repeat what they hear, of others. */
+const say = (by: CoEditor, of: CoEditor, clock: number, state: object | null) =>
+  by.send(
+    awarenessFrameOf(
+      Buffer.concat([varint(1), varint(of.doc.clientID), varint(clock), counted(Buffer.from(JSON.stringify(state)))]),
+    ),
+  );
+
+test('who repeats late what another said who is gone does not speak for them when they come back', async () => {
+  const id = await world.draft();
+  const other = await world.member('editor');
+  const former = await world.joined(`post:${id}`);
+  const slow = await world.joined(`post:${id}`, { headers: { authorization: other.key } });
+  const watcher = await world.joined(`post:${id}`);
+  const seen = () => watcher.awareness.getStates().get(former.doc.clientID);
+  say(former, former, 5, { cursor: 1 });
+  await settles(() => expect(seen()).toEqual({ cursor: 1 }));
+  await former.close();
+  await settles(() => expect(seen()).toBeUndefined());
+  say(slow, former, 5, { cursor: 1 });
+  say(slow, slow, 1, { after: true });
+  await settles(() => expect(watcher.awareness.getStates().get(slow.doc.clientID)).toEqual({ after: true }));
+  const next = await world.joined(`post:${id}`, { doc: former.doc });
+  say(next, former, 6, { cursor: 2 });
+  await settles(() => expect(seen()).toEqual({ cursor: 2 }));
+  await Promise.all([next, slow, watcher].map((editor) => editor.close()));
+});
+
+test('who comes back with what they said last is told that it is over, and so says it anew', async () => {
+  const id = await world.draft();
+  const [former, watcher] = [await world.joined(`post:${id}`), await world.joined(`post:${id}`)];
+  const seen = () => watcher.awareness.getStates().get(former.doc.clientID);
+  say(former, former, 5, { cursor: 1 });
+  await settles(() => expect(seen()).toEqual({ cursor: 1 }));
+  await former.close();
+  await settles(() => expect(seen()).toBeUndefined());
+  const next = await world.joined(`post:${id}`, { doc: former.doc });
+  say(next, former, 5, { cursor: 1 });
+  const over = Buffer.concat([varint(1), varint(former.doc.clientID), varint(5), counted(Buffer.from('null'))]);
+  await settles(() =>
+    expect(next.frames.filter(({ type }) => type === 1).map(({ payload }) => Buffer.from(payload))).toContainEqual(
+      over,
+    ),
+  );
+  say(next, former, 6, { cursor: 1 }); // as Awareness does when it hears that it is gone
+  await settles(() => expect(seen()).toEqual({ cursor: 1 }));
+  await Promise.all([next.close(), watcher.close()]);
 });
 
 test('nobody speaks for an awareness id that somebody else introduced', async () => {
