@@ -4,25 +4,28 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { AppError } from '../../src/platform/kernel/index.ts';
+import { lendActors } from '../support/processes/actors-elsewhere.ts';
 import { openCoEditing } from '../support/worlds/studio/co-editing.ts';
 import { describePeer, npmPeer, type Peer } from '../support/peers/peers.ts';
-import { chance, isFull, note } from '../support/processes/chaos.ts';
-import type { ActorAnswer, ActorCall, CollaborationSetup } from '../support/processes/collaboration-process.ts';
+import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
+import type { CollaborationSetup } from '../support/processes/collaboration-process.ts';
+import { databaseOf, type OwnPostgres, startOwnPostgres } from '../support/processes/own-postgres.ts';
 import { startBalancer } from '../support/wire/balancer.ts';
 import { eventually } from '../support/wire/eventually.ts';
-import { type Receiver, startReceiver } from '../support/wire/receiver.ts';
+import type { Receiver } from '../support/wire/receiver.ts';
 import { startRedis } from '../support/wire/services.ts';
 
 // A hundred unmodified clients of y-websocket write one post by one address, behind which processes of the product over
-// one Redis are killed, drained and started. Whatever a client was shown by the server, and whatever it holds, stays.
+// one Redis are killed, drained and started. Whatever a client was shown by the server, and whatever it holds, stays. At
+// full depth the power of their Postgres fails, too.
 
 const PROCESS = fileURLToPath(new URL('../support/processes/collaboration-process.ts', import.meta.url));
 const EDITORS = 100;
 /** A person may have so many connections. */
 const OF_A_PERSON = 10;
 /** What happens in the midst of writing. */
-const FAULTS = Array.from({ length: isFull ? 5 : 1 }, () => ['kill', 'drain', 'cut Redis', 'kill'] as const).flat();
+const KINDS = ['kill', 'drain', 'cut Redis', 'kill', ...(isFull ? (['stop Postgres'] as const) : [])] as const;
+const FAULTS = rounds(4).flatMap(() => KINDS);
 const MOST_MS = 60_000;
 /** A server forgets who was not heard of for 30 s with its next sign of life, which it gives every 15 s. */
 const GHOST_MS = 60_000;
@@ -67,29 +70,19 @@ await describePeer('y-websocket, a hundred editors', findClients, ({ start }) =>
   let peers: Peer[];
   let world: Awaited<ReturnType<typeof openCoEditing>>;
   let actors: Receiver;
+  /** Where its power is to fail. */
+  let postgres: OwnPostgres | undefined;
   beforeAll(async () => {
-    [peers, world] = await Promise.all([Promise.all([start(), start()]), openCoEditing()]);
-    const { engine } = world.world;
-    actors = await startReceiver({
-      async answer(response, { body }) {
-        const { to, method, input } = JSON.parse(body.toString()) as ActorCall;
-        const answer: ActorAnswer = await engine.invoke(to, method, input).then(
-          (value) => ({ value }),
-          (error: unknown) => ({
-            error:
-              error instanceof AppError
-                ? { code: error.code, message: error.message }
-                : { code: 'internal', message: String(error) },
-          }),
-        );
-        response.end(JSON.stringify(answer));
-      },
-    });
+    postgres = isFull ? await startOwnPostgres() : undefined;
+    const own = postgres && { db: await databaseOf(postgres) };
+    [peers, world] = await Promise.all([Promise.all([start(), start()]), openCoEditing(own)]);
+    actors = await lendActors(world.world.engine);
   }, 180_000);
   afterAll(async () => {
     await Promise.all(peers.map((peer) => peer.stop()));
     await actors[Symbol.asyncDispose]();
     await world.close();
+    await postgres?.[Symbol.asyncDispose]();
   });
   async function tell<T>(peer: Peer, act: string, given: object): Promise<T> {
     const answer = await fetch(peer.url, { method: 'POST', body: JSON.stringify({ act, ...given }) });
@@ -114,11 +107,15 @@ await describePeer('y-websocket, a hundred editors', findClients, ({ start }) =>
       tellBalancer();
       const id = await world.draft('<p>Begin</p>');
       const room = `post:${id}`;
-      const tickets: string[] = [];
-      for (let n = 0; n < EDITORS / OF_A_PERSON; n += 1) {
-        const { client } = await world.member('editor');
-        tickets.push((await client.post('/collaboration/ticket', { room })).body.token as string);
-      }
+      const people: Awaited<ReturnType<typeof world.member>>[] = [];
+      for (let n = 0; n < EDITORS / OF_A_PERSON; n += 1) people.push(await world.member('editor'));
+      let tickets: { params: { token: string } }[];
+      /** A ticket is for ten minutes, and many faults take longer. */
+      const takeTickets = async () => {
+        const answers = await Promise.all(people.map(({ client }) => client.post('/collaboration/ticket', { room })));
+        tickets = answers.map(({ body }) => ({ params: { token: body.token as string } }));
+      };
+      const ticketOf = (one: string) => tickets[Number(one) % tickets.length]!;
       const editors = Array.from({ length: EDITORS }, (_, n) => String(n));
       const halves = peers.map((peer, half) => ({
         peer,
@@ -172,25 +169,32 @@ await describePeer('y-websocket, a hundred editors', findClients, ({ start }) =>
 
       try {
         const url = `${balancer.url.replace('http', 'ws')}/collaboration`;
-        await each((one) => ({ act: 'open', url, room, params: { token: tickets[Number(one) % tickets.length] } }));
+        await takeTickets();
+        await each((one) => ({ act: 'open', url, room, ...ticketOf(one) }));
         await converge('all have the document');
         await each((one) => ({ act: 'say', state: { user: { name: one } } }));
         await seeEachOther('everybody sees everybody');
         for (const [n, fault] of FAULTS.entries()) {
           // some come anew, so that there are editors at each process
-          await each((one) => ({ act: Number(one) % 2 === 0 ? 'reconnect' : 'look' }));
+          await takeTickets();
+          await each((one) => ({ act: Number(one) % 2 === 0 ? 'reconnect' : 'renew', ...ticketOf(one) }));
           await write(`${n}a`); // some of it is on its way, some was shown, and little is stored
           if (fault === 'cut Redis') {
             await redis[Symbol.asyncDispose]();
             await write(`${n}b`);
             redis = (await startRedis([], Number(new URL(redis.url).port)))!;
+          } else if (fault === 'stop Postgres') {
+            await postgres!.stopAtOnce();
+            await write(`${n}b`);
+            await sleep(500 + dice.pick(5_000)); // who comes meanwhile waits outside
+            await postgres!.start();
           } else {
             const gone = take();
             await (fault === 'drain' ? gone.drain() : gone.kill());
             await write(`${n}b`);
           }
           await converge(`all agree after fault ${n + 1}: ${fault}`);
-          if (fault !== 'cut Redis') alive.push(await startReplica(setup));
+          if (fault === 'kill' || fault === 'drain') alive.push(await startReplica(setup));
           tellBalancer();
         }
         await seeEachOther('everybody sees everybody again');

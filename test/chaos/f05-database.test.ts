@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startEmbeddedPostgres } from '../../src/platform/db/embedded/index.ts';
 import { openDatabase } from '../../src/platform/db/index.ts';
 import { systemClock } from '../../src/platform/kernel/index.ts';
 import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
 import { testDatabase } from '../support/wire/database.ts';
-import { eventually } from '../support/wire/eventually.ts';
 import { violationsOf } from '../support/processes/history.ts';
+import { startOwnPostgres } from '../support/processes/own-postgres.ts';
 import { startEmbedded } from '../support/processes/service.ts';
 import { acceptedCount, comes, openCrowd, allSettled, waveOf } from '../support/processes/wave.ts';
 
@@ -23,45 +19,11 @@ const LATENCY_MS = 50;
 const CREATE_MS = 20;
 const random = chance('f05');
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'rookery-f05-'));
-  chmodSync(folder, 0o777); // Postgres runs as a user of its own when the tests run as root
-});
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-/**
- * A Postgres of our own, durable as in production, that can be stopped as if the power failed and started again on the
- * same port.
- */
-async function startDatabase(name: string) {
-  const options = { folder: join(folder, name), settings: { max_connections: '100' } };
-  let server = await startEmbeddedPostgres(options);
-  return {
-    url: server.url,
-    async stopAtOnce() {
-      process.kill(server.pid, 'SIGQUIT');
-      await eventually('Postgres is gone', () => {
-        try {
-          return !process.kill(server.pid, 0);
-        } catch {
-          return true;
-        }
-      });
-      await server[Symbol.asyncDispose]();
-    },
-    async start() {
-      server = await startEmbeddedPostgres({ ...options, port: server.port });
-    },
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
-  };
-}
-
 test.each(rounds(10))(
   `round $round of $of: Postgres stops at once ${STOPS} times in a wave of ${POSTS} posts, and nothing acknowledged is lost or sent twice`,
   async ({ round }) => {
     await using ledger = await testDatabase();
-    await using postgres = await startDatabase(`round-${round}`);
+    await using postgres = await startOwnPostgres();
     await using service = await startEmbedded({ database: postgres, ledger });
     await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
       async [Symbol.asyncDispose]() {

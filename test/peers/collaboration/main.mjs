@@ -82,7 +82,12 @@ const acts = {
     clients.get(id).provider.awareness.setLocalState(state);
   },
   disconnect: ({ id }) => clients.get(id).provider.disconnect(),
-  reconnect({ id }) {
+  /** Takes a ticket for when it has to connect again. */
+  renew({ id, params }) {
+    clients.get(id).provider.params = params;
+  },
+  reconnect({ id, params }) {
+    acts.renew({ id, params });
     acts.disconnect({ id });
     acts.connect({ id });
   },

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { newId, systemClock } from '../../../../src/platform/kernel/index.ts';
-import { testDatabase } from '../../wire/database.ts';
+import { type TestDatabase, testDatabase } from '../../wire/database.ts';
 import { settles } from '../../wire/settles.ts';
 import { type Client, testApp } from '../app.ts';
 import { openNetwork, sealedLogin, startPublisher } from './world.ts';
@@ -14,9 +14,15 @@ export const element = (id: string, content = '<p>Hi</p>', more: object = {}) =>
   ...more,
 });
 
+interface Options {
+  env?: Record<string, string>;
+  /** Closed with it; default: one of the Postgres that tests share. */
+  db?: TestDatabase;
+}
+
 /** The product with two channels of one organization and one of another, on a network that tests direct. */
-export async function openPostRoutes({ env = {} }: { env?: Record<string, string> } = {}) {
-  const db = await testDatabase();
+export async function openPostRoutes({ env = {}, db: given }: Options = {}) {
+  const db = given ?? (await testDatabase());
   const network = openNetwork();
   const world = await startPublisher({ url: db.url, network, env });
   const app = await testApp({ sql: db.sql, env, ...world.beside });
