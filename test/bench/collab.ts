@@ -1,27 +1,21 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Place } from './processes/collab-clients.ts';
 import type { Child } from './kit/child.ts';
+import { PER_SECOND, Server, type Shape, twoProcesses } from './kit/collab-server.ts';
 import type { Figures } from './kit/figures.ts';
 import { CannotRun, type Options } from './kit/options.ts';
 import { type Comparison, interleave, type Side } from './kit/pairs.ts';
-import type { Goal, Report } from './kit/report.ts';
-import { openWorld, type World } from './kit/world.ts';
+import { type Goal, type Report, skippedWithout } from './kit/report.ts';
+import { openWorld } from './kit/world.ts';
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
-const PER_SECOND = 10;
 const MOST_KB = 25;
 const MOST_MIB = 1_024;
 const HOCUSPOCUS = 'hocuspocus@4.7.0';
+const TWO = 'two over Redis';
+/** Of a process beside its connections: modules, Postgres, pipes. */
+const OTHER_FILES = 500;
 
-interface Shape {
-  documents: number;
-  /** With its writer. */
-  readers: number;
-}
-interface Use {
-  cpuMs: number;
-  rssMib: number;
-}
 const SHAPES = {
   few: { documents: 10, readers: 100 },
   many: { documents: 100, readers: 10 },
@@ -36,65 +30,6 @@ const QUICK = {
   idle: { documents: 50, readers: 2 },
   full: { documents: 100, readers: 2 },
 } satisfies typeof SHAPES;
-
-/** A process that serves documents, and the clients that write them there. */
-class Server {
-  readonly #world: World;
-  readonly #child: Child;
-  readonly #clients: Child;
-
-  constructor(world: World, child: Child, clients: Child) {
-    [this.#world, this.#child, this.#clients] = [world, child, clients];
-  }
-
-  [Symbol.asyncDispose](): PromiseLike<void> {
-    return this.#child[Symbol.asyncDispose]();
-  }
-
-  use(isCollected = false): Promise<Use> {
-    return this.#child.ask({ do: 'use', isCollected }) as Promise<Use>;
-  }
-
-  async with<T>(shape: Shape, work: (openedMs: number) => Promise<T>): Promise<T> {
-    const places = (await this.#child.ask({ do: 'places', ...shape })) as Place[][];
-    const { ms } = (await this.#clients.ask({ do: 'open', places })) as { ms: number };
-    try {
-      return await work(ms);
-    } finally {
-      await this.#clients.ask({ do: 'close' });
-    }
-  }
-
-  /** Writes into all documents that are open: deliveries to readers for a second of processor time, and how late. */
-  async write(name: string, ms: number): Promise<Figures> {
-    const [before, postgres] = [await this.use(), this.#world.postgresCpuMs()];
-    const said = (await this.#clients.ask({ do: 'write', perSecond: PER_SECOND, ms })) as Record<string, number>;
-    const cpuMs = (await this.use()).cpuMs - before.cpuMs;
-    return {
-      [`${name}_per_cpu_s`]: said['deliveries']! / (cpuMs / 1_000),
-      [`${name}_p50_ms`]: said['p50']!,
-      [`${name}_p99_ms`]: said['p99']!,
-      [`${name}_cpu_ms`]: cpuMs,
-      [`${name}_postgres_cpu_ms`]: this.#world.postgresCpuMs() - postgres,
-    };
-  }
-
-  async reconnect(): Promise<Figures> {
-    const { ms } = (await this.#clients.ask({ do: 'reopen' })) as { ms: number };
-    return { reconnect_all_ms: ms };
-  }
-
-  /** Memory of a connection that nobody types on, with its part of the document; of a process that has just begun. */
-  async idle(warm: Shape, shape: Shape): Promise<Figures> {
-    await this.with(warm, async () => undefined); // what the first connections bring with them is not theirs
-    const before = await this.use(true);
-    return this.with(shape, async (openedMs) => {
-      const { rssMib } = await this.use(true);
-      const mib = Math.max(rssMib - before.rssMib, 0.1);
-      return { idle_kb: (mib * 1_024) / (shape.documents * shape.readers), idle_mib: rssMib, open_ms: openedMs };
-    });
-  }
-}
 
 /**
  * Documents that people write together: deliveries to readers for a second of processor time, how late they are, memory
@@ -113,39 +48,48 @@ export async function collab(options: Options): Promise<Report> {
     documents: most(({ documents }) => documents),
     usage: path('./kit/usage.ts'),
   });
-  const programs = {
-    rookery: async () => world.script(path('./processes/collab-host.ts'), await settings()),
-    [HOCUSPOCUS]: async () => world.peer('collab-hocuspocus.mjs', await settings()),
-    ws: async () => world.script(path('./processes/collab-bare.ts'), {}),
-  };
+  const own = async () => world.script(path('./processes/collab-host.ts'), await settings());
   const clients = world.script(path('./processes/collab-clients.ts'), {});
-  const begin = async (program: () => Promise<Child>) => new Server(world, await program(), clients);
+  const alone = (child: Child) => new Server(world, { processes: [child] }, clients);
+  const writes = async (server: Server): Promise<Figures> => ({
+    ...(await server.with(shapes.many, () => server.write('many', ms))),
+    ...(await server.with(shapes.few, async () => ({
+      ...(await server.write('few', ms)),
+      ...(await server.reconnect()),
+    }))),
+  });
   const side = async (name: string, program: () => Promise<Child>): Promise<Side> => {
-    const server = await begin(program);
+    const server = alone(await program());
     return {
       name,
       async run() {
-        await using fresh = await begin(program);
-        return {
-          ...(await fresh.idle(shapes.warm, shapes.idle)),
-          ...(await server.with(shapes.many, () => server.write('many', ms))),
-          ...(await server.with(shapes.few, async () => ({
-            ...(await server.write('few', ms)),
-            ...(await server.reconnect()),
-          }))),
-        };
+        await using fresh = alone(await program());
+        return { ...(await fresh.idle(shapes.warm, shapes.idle)), ...(await writes(server)) };
       },
     };
   };
-  const sides = await Promise.all(Object.entries(programs).map(([name, program]) => side(name, program)));
-  const compared = await interleave(sides, comparisons(shapes), options);
-  await using own = await begin(programs.rookery);
-  const full = await own.idle(shapes.warm, shapes.full);
+  const skipped: string[] = [];
+  const two = await skippedWithout(skipped, TWO, async () => {
+    const redis = await world.redis('everysec');
+    return new Server(world, await twoProcesses(world, await settings(), redis.url), clients);
+  });
+  const sides = [
+    await side('rookery', own),
+    await side(HOCUSPOCUS, async () => world.peer('collab-hocuspocus.mjs', await settings())),
+    await side('ws', async () => world.script(path('./processes/collab-bare.ts'), {})),
+    ...(two ? [{ name: TWO, run: () => writes(two) }] : []),
+  ];
+  const compared = await interleave(sides, comparisons(shapes, two !== undefined), options);
+  const full = await skippedWithout(skipped, fullName(shapes.full), async () => {
+    needFiles(shapes.full.documents * shapes.full.readers);
+    await using server = alone(await own());
+    return await server.idle(shapes.warm, shapes.full); // before it ends
+  });
   return {
     bench: 'collab',
     size: shapes.few.documents * shapes.few.readers,
     ...compared,
-    goals: goalsOf(compared.figures['rookery']!, full, shapes.full),
+    goals: goalsOf(compared.figures['rookery']!, full, fullName(shapes.full)),
     settings: {
       ...shapes,
       updatesPerSecond: PER_SECOND,
@@ -155,12 +99,20 @@ export async function collab(options: Options): Promise<Report> {
     leavesOut: [
       'hocuspocus and ws ask nobody who comes, judge no update and have no limits; ws keeps nothing',
       'the product saves posts beside documents, and reads credentials again every two seconds',
+      'processor time is that of the processes that serve, with their threads: of two, that of both, without Redis',
     ],
-    skipped: [],
+    skipped,
   };
 }
 
-const comparisons = ({ few, many }: typeof SHAPES): Comparison[] =>
+/** Each connection is an open file of the process that serves it and of that of the clients. */
+function needFiles(connections: number): void {
+  const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? 'Infinity';
+  if (Number(limit) < connections + OTHER_FILES)
+    throw new CannotRun(`a process may have ${limit} open files, and this needs ${connections + OTHER_FILES}`);
+}
+
+const comparisons = ({ few, many }: typeof SHAPES, hasTwo: boolean): Comparison[] =>
   (
     [
       ['few', few],
@@ -174,6 +126,18 @@ const comparisons = ({ few, many }: typeof SHAPES): Comparison[] =>
         { name: `deliveries, ${what}, hocuspocus`, figure, peer: HOCUSPOCUS, better: 'greater', goal: 3 },
         { name: `deliveries, ${what}, ws`, figure, peer: 'ws', better: 'greater', goal: 0.5 },
         { name: `p99, ${what}, hocuspocus`, figure: `${name}_p99_ms`, peer: HOCUSPOCUS, better: 'smaller', goal: 2 },
+        ...(hasTwo
+          ? [
+              {
+                name: `${TWO} beside one, ${what}`,
+                of: TWO,
+                figure,
+                peer: 'rookery',
+                better: 'greater',
+                goal: 0.7,
+              } as const,
+            ]
+          : []),
       ];
     })
     .concat(
@@ -181,11 +145,9 @@ const comparisons = ({ few, many }: typeof SHAPES): Comparison[] =>
       { name: 'memory of an idle connection, hocuspocus', figure: 'idle_kb', peer: HOCUSPOCUS, better: 'smaller' },
     );
 
-const goalsOf = (own: Figures, full: Figures, { documents, readers }: Shape): Goal[] => [
+const fullName = ({ documents, readers }: Shape): string =>
+  `memory with ${documents * readers} connections to ${documents} documents, MiB`;
+const goalsOf = (own: Figures, full: Figures | undefined, what: string): Goal[] => [
   { name: 'an idle connection with its part of the document, kB', value: own['idle_kb']!, most: MOST_KB },
-  {
-    name: `memory with ${documents * readers} connections to ${documents} documents, MiB`,
-    value: full['idle_mib']!,
-    most: MOST_MIB,
-  },
+  ...(full ? [{ name: what, value: full['idle_mib']!, most: MOST_MIB }] : []),
 ];

@@ -9,21 +9,28 @@ export interface Child extends AsyncDisposable {
   ask(message: Readonly<Record<string, unknown>>): Promise<any>; // oxlint-disable-line typescript/no-explicit-any -- each benchmark knows its own processes
 }
 
+/** Arguments of a Node that writes a profile at a good end. */
+export const profiling = (folder: string | undefined): string[] =>
+  folder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${folder}`];
+
 interface Pending {
   resolve(value: unknown): void;
   reject(error: Error): void;
 }
 
-/** Starts a script; what it says beside its answers goes to `logFile`. */
+/**
+ * Starts a script; what it says beside its answers goes to `logFile`. `profile`: the folder that its CPU profile goes to
+ * when it ends.
+ */
 export function startChild(
   name: string,
   args: readonly string[],
-  { logFile, env = {}, cwd }: { logFile: string; env?: Readonly<Record<string, string>>; cwd?: string },
+  { logFile, profile, cwd }: { logFile: string; profile?: string | undefined; cwd?: string },
 ): Child {
   const log = openSync(logFile, 'a');
-  const child: ChildProcess = spawn(process.execPath, [...args], {
+  const child: ChildProcess = spawn(process.execPath, [...profiling(profile), ...args], {
     stdio: ['pipe', 'pipe', log],
-    env: { ...process.env, NODE_ENV: 'production', NODE_NO_WARNINGS: '1', ...env },
+    env: { ...process.env, NODE_ENV: 'production', NODE_NO_WARNINGS: '1' },
     ...(cwd !== undefined && { cwd }),
   });
   const pending = new Map<number, Pending>();
@@ -55,7 +62,8 @@ export function startChild(
         child.stdin!.write(`${JSON.stringify({ id, ...message })}\n`);
       }),
     async [Symbol.asyncDispose]() {
-      if (!gone) child.kill('SIGKILL');
+      if (profile !== undefined) child.stdin!.end();
+      else if (!gone) child.kill('SIGKILL');
       await exited;
     },
   };

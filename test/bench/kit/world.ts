@@ -8,7 +8,7 @@ import { buildTemplate, type TestDatabase, testDatabase } from '../../support/wi
 import { installPeer } from '../../support/peers/peer-install.ts';
 import { startCluster, startEmbedded } from '../../support/processes/service.ts';
 import { startRedis } from '../../support/wire/services.ts';
-import { type Child, startChild } from './child.ts';
+import { type Child, profiling, startChild } from './child.ts';
 import { CannotRun, type Options } from './options.ts';
 import { ownChildren, serverCpuMs } from './processes.ts';
 
@@ -20,6 +20,8 @@ const POSTGRES_SETTINGS = {
   shared_buffers: '512MB',
   track_wal_io_timing: 'on',
 };
+/** `BENCH_PROFILE=<folder>`: each process of ours writes a CPU profile there when it ends. */
+const PROFILE = process.env['BENCH_PROFILE'];
 export type Durability = 'always' | 'everysec';
 /** Seals what the seed writes, as the product would. */
 export const ENCRYPTION_KEY = randomBytes(32).toString('hex');
@@ -107,7 +109,12 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
     return { url: redis.url, port: Number(new URL(redis.url).port), pid: redis.pid };
   };
   const start = (name: string, args: readonly string[], cwd?: string) =>
-    begun.use(startChild(name, args, { logFile: join(folder, `${name}.log`), ...(cwd !== undefined && { cwd }) }));
+    begun.use(
+      startChild(name, args, {
+        logFile: join(folder, `${name}.log`),
+        ...(cwd === undefined ? { profile: PROFILE } : { cwd }), // peers are ended as they are
+      }),
+    );
 
   const redises = {
     always: once(() => ownRedis(['--appendonly', 'yes', '--appendfsync', 'always'])),
@@ -157,14 +164,14 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
           BACKEND_INTERNAL_URL: 'http://127.0.0.1',
           SANDBOX_URL: provider.url,
           ...(engine === 'embedded' && { ACTOR_ENGINE: 'embedded' }),
-          ...profiling(),
+          ...(PROFILE !== undefined && { NODE_OPTIONS: profiling(PROFILE).join(' ') }),
           ...env,
         },
       };
       const service = engine === 'embedded' ? await startEmbedded(settings) : await startCluster(settings);
       begun.defer(async () => {
         // a profile is written at a good end only
-        if (Object.keys(profiling()).length > 0) await Promise.all(service.hosts.map((_, n) => service.end(n)));
+        if (PROFILE !== undefined) await Promise.all(service.hosts.map((_, n) => service.end(n)));
         await service[Symbol.asyncDispose]();
       });
       const started = ownChildren().filter(({ pid }) => !before.has(pid));
@@ -181,7 +188,3 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
   };
   return world;
 }
-
-/** `BENCH_PROFILE=<folder>`: each process of the product writes a CPU profile there when it ends. */
-const profiling = (): Record<string, string> =>
-  process.env['BENCH_PROFILE'] ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${process.env['BENCH_PROFILE']}` } : {};

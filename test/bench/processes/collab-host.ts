@@ -1,23 +1,27 @@
 // A process of the product for the benchmark `collab`, with its actors: drafts of one organization, written by people with
-// a key each.
+// a key each. Another one may stand beside it (`collab-beside.ts`).
 import { openDatabase } from '../../../src/platform/db/index.ts';
 import { newId, randomBase62, sha256 } from '../../../src/platform/kernel/index.ts';
+import { lendActors } from '../../support/processes/actors-elsewhere.ts';
 import { testApp } from '../../support/worlds/app.ts';
 import { openNetwork, sealedLogin, startPublisher } from '../../support/worlds/publishing/world.ts';
 import { answering } from '../kit/answering.ts';
+import { replicaEnv } from '../kit/replica.ts';
 import { usage } from '../kit/usage.ts';
 
 /** A person may have so many connections. */
 const OF_A_PERSON = 20;
 
-const { databaseUrl, connections, documents } = JSON.parse(process.argv[2]!) as {
+const { databaseUrl, connections, documents, redisUrl } = JSON.parse(process.argv[2]!) as {
   databaseUrl: string;
   connections: number;
   documents: number;
+  /** Where it is one of two. */
+  redisUrl?: string;
 };
 const sql = openDatabase({ url: databaseUrl });
 const actors = await startPublisher({ url: databaseUrl, network: openNetwork() });
-const app = await testApp({ sql, env: { RATE_LIMIT_SCALE: '1000000' }, ...actors.beside });
+const app = await testApp({ sql, env: replicaEnv(redisUrl), ...actors.beside });
 const { orgId } = await app.signUp();
 const channelId = newId();
 const people = Array.from({ length: Math.ceil(connections / OF_A_PERSON) }, () => ({
@@ -63,12 +67,14 @@ await sql`
 await sql`analyze users, memberships, api_keys, posts`;
 
 answering({
-  places: ({ documents: count, readers }: { documents: number; readers: number }) =>
+  /** `beside`: where every second one of a document is. */
+  places: ({ documents: count, readers, beside }: { documents: number; readers: number; beside?: string }) =>
     posts.slice(0, count).map((post, document) =>
       Array.from({ length: readers }, (_, reader) => ({
-        url: `${app.address.replace('http', 'ws')}/collaboration/post:${post}`,
+        url: `${((reader % 2 === 1 && beside) || app.address).replace('http', 'ws')}/collaboration/post:${post}`,
         headers: { authorization: people[Math.floor((document * readers + reader) / OF_A_PERSON)]!.key },
       })),
     ),
   use: usage,
+  lend: async () => ({ url: (await lendActors(actors.engine)).url }),
 });
