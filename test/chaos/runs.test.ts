@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { draftIdOf } from '../../src/studio/designer/drafts.ts';
-import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
+import { chance, isFull, note, rounds, sizeOf } from '../support/processes/chaos.ts';
 import type { InnerMoment, RunsSetup } from '../support/processes/runs-process.ts';
 import { type DesignerWorld, designerWorld, step, type Told } from '../support/worlds/studio/designer-world.ts';
 import { testDatabase, type TestDatabase } from '../support/wire/database.ts';
@@ -15,6 +15,15 @@ import { eventually } from '../support/wire/eventually.ts';
 // made is counted at the servers of the providers, and held against the ledger.
 
 const PROCESS = fileURLToPath(new URL('../support/processes/runs-process.ts', import.meta.url));
+/** Nothing ends because the machine is busy. */
+const UNHURRIED = Object.fromEntries(
+  [
+    'AI_DESIGNER_AGENT_TIMEOUT_MS',
+    'AI_DESIGNER_ASSET_TIMEOUT_MS',
+    'CONTENT_PIPELINE_TOTAL_TIMEOUT_MS',
+    'CONTENT_PIPELINE_AGENT_TIMEOUT_MS',
+  ].map((name) => [name, '3600000']),
+);
 /** A millionth of a dollar for each token of an answer, so that each answer has a cost of its own. */
 const PRICES = { 'gpt-5.4-mini': { output: 1 } };
 
@@ -203,7 +212,7 @@ describe('a process that is killed', () => {
   );
 });
 
-const RUNS = isFull ? 500 : 20;
+const RUNS = sizeOf({ full: 500, short: 20 });
 const KILLS = isFull ? 16 : 3;
 const PEOPLE = isFull ? 10 : 3;
 /** Questions and submits of a session, and of a content pipeline, when nothing is lost. */
@@ -216,10 +225,10 @@ test.each(rounds(1))(
   async ({ round }) => {
     const dice = chance(`runs, round ${round}`);
     await using db = await testDatabase({ connections: 8 });
-    await using world = await designerWorld({ db });
+    await using world = await designerWorld({ db, env: UNHURRIED });
     const { sql } = db;
     const { chat, maker, script } = world;
-    const setup = { databaseUrl: db.url, folder: world.folder, servers: world.servers };
+    const setup = { databaseUrl: db.url, folder: world.folder, servers: world.servers, env: UNHURRIED };
     const starting = [startProcess(setup), startProcess(setup)];
     const answer = chat.before;
     chat.before = async (question, piece) => {

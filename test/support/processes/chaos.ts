@@ -9,6 +9,10 @@ export const rounds = (full: number): { round: number; of: number }[] => {
   return Array.from({ length: of }, (_, n) => ({ round: n + 1, of }));
 };
 
+/** What a test has many of: `CHAOS_SIZE`, else as many as its depth has. */
+export const sizeOf = ({ full, short }: { full: number; short: number }): number =>
+  Number(process.env['CHAOS_SIZE'] ?? (isFull ? full : short));
+
 export interface Chance {
   /** Between 0 and 1, without 1. */
   next(): number;

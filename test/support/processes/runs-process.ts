@@ -12,11 +12,12 @@ export interface RunsSetup {
   databaseUrl: string;
   folder: string;
   servers: Readonly<Record<string, string>>;
+  env?: Record<string, string>;
 }
 /** Moments of a step that no server sees from outside. */
 export type InnerMoment = 'claimed' | 'reserved' | 'answered' | 'drafted' | 'written' | 'kept';
 
-const { databaseUrl, folder, servers } = JSON.parse(process.argv[2]!) as RunsSetup;
+const { databaseUrl, folder, servers, env = {} } = JSON.parse(process.argv[2]!) as RunsSetup;
 let moment: string | undefined;
 const dies = (now: InnerMoment) => {
   if (moment === now) process.kill(process.pid, 'SIGKILL');
@@ -38,7 +39,7 @@ const clock = {
   // no test has time for the rest between two looks at what other processes began
   sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms === 5_000 ? 50 : ms, signal),
 };
-const { context } = await designerApp({ sql, folder, servers, clock });
+const { context } = await designerApp({ sql, folder, servers, clock, env });
 const { models, providers, posts, mediaJobs, runs } = context;
 
 const { resolveAi } = models;

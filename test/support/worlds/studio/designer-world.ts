@@ -30,8 +30,14 @@ export type Told = Record<string, any>; // oxlint-disable-line typescript/no-exp
 
 type Said = (told: Told) => object | ChatReply | Promise<object | ChatReply>;
 
+interface Options {
+  db: TestDatabase;
+  clock?: Clock;
+  env?: Record<string, string>;
+}
+
 /** The product with a model on the wire that a test writes the answers of, and a maker of pictures and videos. */
-export async function designerWorld({ db, clock }: { db: TestDatabase; clock?: Clock }) {
+export async function designerWorld({ db, clock, env = {} }: Options) {
   await using opened = new AsyncDisposableStack();
   const maker = opened.use(await startMaker(['maker']));
   const chat = opened.use(await startChatServer());
@@ -40,7 +46,7 @@ export async function designerWorld({ db, clock }: { db: TestDatabase; clock?: C
   const { sql } = db;
   const servers = { ...maker.servers, 'ai/openai': chat.url };
   const open = (more: Partial<Parameters<typeof testApp>[0]> = {}) =>
-    designerApp({ sql, folder, servers, ...(clock && { clock }), ...more });
+    designerApp({ sql, folder, servers, env, ...(clock && { clock }), ...more });
   const app = opened.use(await open());
   const end = opened.move();
 
