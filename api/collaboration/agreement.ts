@@ -27,13 +27,16 @@ async function takeForeign(held: Held, ours: Contents, theirs: Contents): Promis
   if (changed.met) await keepVersion(held, 'foreign_edit', asWritten(theirs));
 }
 
-/** What was typed too late is kept as a version, and the document shows what goes out. */
+/**
+ * What was typed too late is kept as a version, and the document shows what goes out. What was typed since it was read
+ * stays in it, and is kept the next time.
+ */
 async function close(held: Held, ours: Contents, now: Found): Promise<boolean> {
   tell(held, { readOnly: now.closed, problem: null });
   held.typedBy.post.clear();
   if (sameContents(ours, held.agreed.document)) return true;
   await keepVersion(held, 'too_late', ours);
-  if (await change(held, undefined, now.contents, now.contents)) return true;
+  if (await change(held, ours, now.contents, now.contents)) return true;
   await takeStored(held);
   return false;
 }
