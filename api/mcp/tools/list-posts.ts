@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parse } from '../../../src/platform/kernel/index.ts';
-import type { PostRow } from '../../../src/publishing/posts/index.ts';
-import { listPosts } from '../../resources/posts/handlers.ts';
+import type { BriefPost } from '../../../src/publishing/posts/index.ts';
+import { listBriefly } from '../../resources/posts/handlers.ts';
 import { Range, State } from '../../resources/posts/shape.ts';
 import { cursor, fitting, nextCursor } from '../pages.ts';
 import { asCall, toolsOf } from '../tool.ts';
@@ -21,7 +21,7 @@ const Listed = z.strictObject({
   platform: z.string(),
   integrationName: z.string(),
 });
-const presentListed = (row: PostRow): z.input<typeof Listed> => ({
+const presentListed = (row: BriefPost): z.input<typeof Listed> => ({
   id: row.id,
   publishDate: row.publishDate.toISOString(),
   state: row.state,
@@ -53,7 +53,7 @@ export const listPostsTool = toolsOf(
   untrusted: ['/output/posts/*/integrationName'],
   async run(call) {
     const part = (limit: number) =>
-      listPosts(asCall(call, { query: parse(Range, { ...call.input, limit: String(limit) }) }));
+      listBriefly(asCall(call, { query: parse(Range, { ...call.input, limit: String(limit) }) }));
     const read = await part(AT_ONCE);
     const fit = fitting(read.posts.map(presentListed));
     const { posts, nextCursor: next } = fit < read.posts.length ? await part(fit) : read;

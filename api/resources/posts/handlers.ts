@@ -4,8 +4,11 @@ import { postActor } from '../../../actors/post/contract.ts';
 import type { Actors } from '../../../src/platform/actor-runtime/index.ts';
 import { AppError, invalidField, isId, tenantKey } from '../../../src/platform/kernel/index.ts';
 import {
+  type BriefPost,
   CreateBody,
   EditBody,
+  type ListFilter,
+  type ListPart,
   type NewPost,
   type PostRow,
   PostSettings,
@@ -22,15 +25,22 @@ const route = routesOf('clock', 'posts');
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
-export interface Listed {
-  posts: readonly PostRow[];
+export interface Listed<Post = PostRow> {
+  posts: readonly Post[];
   nextCursor?: string | null;
 }
 type ListCall = Call<'posts' | 'clock', undefined, z.output<typeof Range>>;
 /** The posts of a range, or a part of them. */
-export async function listPosts({ rooms, principal, query }: ListCall): Promise<Listed> {
+export const listPosts = (call: ListCall): Promise<Listed> => listBy(call.rooms.posts.listPosts, call);
+/** The same with less of each. */
+export const listBriefly = (call: ListCall): Promise<Listed<BriefPost>> => listBy(call.rooms.posts.listBriefly, call);
+
+async function listBy<Post>(
+  list: (orgId: string, filter: ListFilter) => Promise<ListPart<Post>>,
+  { rooms, principal, query }: ListCall,
+): Promise<Listed<Post>> {
   const isPart = query.limit !== undefined || query.cursor !== undefined;
-  const { posts, next } = await rooms.posts.listPosts(principal.orgId, {
+  const { posts, next } = await list(principal.orgId, {
     ...rangeOf(query, rooms.clock.now()),
     ...(isPart && { limit: query.limit ?? 1_000, after: query.cursor }),
   });

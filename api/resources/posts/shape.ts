@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { asDate, type PostRow, readDate, type TimelineRow } from '../../../src/publishing/posts/index.ts';
+import {
+  asDate,
+  type BriefPost,
+  type PostRow,
+  readDate,
+  type TimelineRow,
+} from '../../../src/publishing/posts/index.ts';
 import type { CountedLink } from '../../../src/publishing/shortlinks/index.ts';
 
 const Time = z.string();
@@ -12,7 +18,7 @@ const ActualDate = Time.optional().meta({
 });
 
 const iso = (date: Date | null): string | null => date?.toISOString() ?? null;
-const tagsOf = ({ tags }: PostRow) => tags.map(({ id, name, color }) => ({ tag: { id, name, color } }));
+const tagsOf = ({ tags }: BriefPost) => tags.map(({ id, name, color }) => ({ tag: { id, name, color } }));
 
 const approvalOf = ({ approvalState, approvalBy, approvalAt, contentHash }: PostRow) =>
   approvalState && { state: approvalState, by: approvalBy, at: approvalAt!.toISOString(), contentHash: contentHash! };
@@ -42,8 +48,6 @@ const recurrenceOf = ({ recurrence }: PostRow) =>
     timezone: recurrence.timezone,
     until: recurrence.until,
   };
-/** What a list says of an occurrence more than of another post. */
-const occurrenceOf = ({ actualDate }: PostRow) => ({ ...(actualDate && { actualDate: actualDate.toISOString() }) });
 
 /** A post of the console (S99). */
 export const Post = z.strictObject({
@@ -112,7 +116,7 @@ export const presentPost = (row: PostRow): z.input<typeof Post> => ({
   creationMethod: row.creationMethod,
   intervalInDays: row.recurrence?.inter ?? null,
   recurrence: recurrenceOf(row),
-  ...occurrenceOf(row),
+  actualDate: row.actualDate?.toISOString(), // JSON leaves it out where there is none
   firstComment: row.firstComment,
   firstCommentPostedAt: iso(row.firstCommentPostedAt),
   approval: approvalOf(row),
@@ -150,7 +154,7 @@ export const PublicPost = z.strictObject({
 });
 
 /** A list item of the public API (3.3): these keys and no others, `settings` as text. */
-export const presentPublicPost = (row: PostRow): z.input<typeof PublicPost> => ({
+export const presentPublicPost = (row: BriefPost): z.input<typeof PublicPost> => ({
   id: row.id,
   content: row.content,
   publishDate: row.publishDate.toISOString(),
@@ -159,7 +163,7 @@ export const presentPublicPost = (row: PostRow): z.input<typeof PublicPost> => (
   state: row.state,
   detail: row.detail,
   intervalInDays: row.recurrence?.inter ?? null,
-  ...occurrenceOf(row),
+  actualDate: row.actualDate?.toISOString(),
   group: row.group,
   creationMethod: row.creationMethod,
   settings: JSON.stringify(row.settings),

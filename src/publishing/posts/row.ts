@@ -26,49 +26,51 @@ const Saved = z.object({
 /**
  * The columns of `posts`, each with its uses: `create` is given by who creates a post, `edit` and `thread` by who
  * changes it (of the item, or of its whole thread), `item` by who replaces the items behind a root; `claim` is read for
- * an attempt, `read` for the APIs, `fact` for the journal.
+ * an attempt, `read` for the APIs, `list` for lists that tell less,
+ * `fact` for the journal.
  */
 export const post = table({
-  id: uuid('create', 'item', 'read', 'fact'),
+  id: uuid('create', 'item', 'read', 'list', 'fact'),
   orgId: uuid('read', 'fact'),
-  channelId: uuid('create', 'read', 'fact'),
-  group: named('group_id', text('create', 'thread', 'read', 'fact')),
+  channelId: uuid('create', 'read', 'list', 'fact'),
+  group: named('group_id', text('create', 'thread', 'read', 'list', 'fact')),
   parentPostId: nullable(uuid('create', 'item', 'read')),
   rootPostId: nullable(uuid('create', 'read', 'fact')),
-  state: oneOf('QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT')('read', 'fact'),
-  detail: nullable(text('read', 'fact')),
+  state: oneOf('QUEUE', 'PUBLISHED', 'ERROR', 'DRAFT')('read', 'list', 'fact'),
+  detail: nullable(text('read', 'list', 'fact')),
   errorKind: nullable(text('read', 'fact')),
   error: nullable(text('read', 'fact')),
-  content: text('create', 'edit', 'item', 'claim', 'read', 'fact'),
+  content: text('create', 'edit', 'item', 'claim', 'read', 'list', 'fact'),
   media: json(z.array(PostMedia))('create', 'edit', 'item', 'claim', 'read'),
-  settings: json(z.record(z.string(), z.unknown()))('create', 'claim', 'read'),
+  settings: json(z.record(z.string(), z.unknown()))('create', 'claim', 'read', 'list'),
   title: nullable(text('create', 'edit', 'read')),
   description: nullable(text('create', 'edit', 'read')),
   delayMinutes: int('create', 'item', 'read'),
-  publishDate: instant('thread', 'claim', 'read', 'fact'),
+  publishDate: instant('thread', 'claim', 'read', 'list', 'fact'),
   dueAt: nullable(instant('fact')),
   tagIds: uuids('create', 'thread'),
   createdBy: nullable(uuid('fact')),
-  creationMethod: oneOf('UNKNOWN', 'WEB', 'MCP', 'API', 'AUTOPOST', 'CLI')('create', 'read'),
+  creationMethod: oneOf('UNKNOWN', 'WEB', 'MCP', 'API', 'AUTOPOST', 'CLI')('create', 'read', 'list'),
   attempt: int('claim', 'fact'),
   attemptsFailed: int('claim', 'fact'),
   claimedAt: instant('claim'),
   saved: nullable(json(Saved)('claim')),
-  releaseId: nullable(text('read')),
-  releaseUrl: nullable(text('read', 'fact')),
+  releaseId: nullable(text('read', 'list')),
+  releaseUrl: nullable(text('read', 'list', 'fact')),
   approvalState: nullable(oneOf('awaiting', 'approved', 'rejected')('read')),
   approvalBy: nullable(uuid('read')),
   approvalAt: nullable(instant('read')),
-  recurrence: nullable(json(Recurrence)('create', 'edit', 'read')),
-  repeatedAt: nullable(instant('read')),
-  version: int('read'),
+  recurrence: nullable(json(Recurrence)('create', 'edit', 'read', 'list')),
+  repeatedAt: nullable(instant('read', 'list')),
+  version: int('read', 'list'),
   publishedAt: nullable(instant('read')),
   createdAt: instant('read'),
-  updatedAt: instant('read'),
+  updatedAt: instant('read', 'list'),
   deletedAt: nullable(instant('read', 'fact')),
 });
 export type ClaimColumns = RowOf<typeof post, 'claim'>;
 export type ReadColumns = RowOf<typeof post, 'read'>;
+export type ListColumns = RowOf<typeof post, 'list'>;
 
 /** Why the items behind a post that was given up are given up with it. */
 export const PARENT_FAILED = 'The item of the thread before it was not published';

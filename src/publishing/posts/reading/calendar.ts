@@ -1,8 +1,8 @@
 import { contentToText } from '../../../platform/content/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { successorIdOf } from '../recurrence.ts';
-import { listPosts } from './list.ts';
-import type { PostRow } from './row.ts';
+import { listBriefly } from './list.ts';
+import type { BriefPost } from './row.ts';
 
 /** A post as a calendar shows it. */
 export interface CalendarPost {
@@ -25,13 +25,13 @@ const MOST_EVENTS = 2_000;
  * the posts that follow one another, so that a date keeps its id when its post is made.
  */
 export async function listForCalendar(
-  deps: Pick<PostsDeps, 'sql' | 'channels'>,
+  deps: Pick<PostsDeps, 'sql'>,
   orgId: string,
   channelId: string,
   range: { from: Date; to: Date },
 ): Promise<CalendarPost[]> {
   const states = ['QUEUE', 'PUBLISHED'];
-  const { posts } = await listPosts(deps, orgId, { ...range, channelId, states, limit: MOST_EVENTS });
+  const { posts } = await listBriefly(deps, orgId, { ...range, channelId, states, limit: MOST_EVENTS });
   const latest = new Map<string, string>();
   return posts.map((row) => {
     const isStored = !row.actualDate || row.actualDate.getTime() === row.publishDate.getTime();
@@ -41,7 +41,7 @@ export async function listForCalendar(
   });
 }
 
-const eventOf = (row: PostRow, id: string, isStored: boolean): CalendarPost => ({
+const eventOf = (row: BriefPost, id: string, isStored: boolean): CalendarPost => ({
   id,
   version: isStored ? row.version : 0,
   state: row.state,

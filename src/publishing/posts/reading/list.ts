@@ -1,9 +1,18 @@
-import type { Fragment, Sql } from '../../../platform/db/index.ts';
+import { type Fragment, type Sql, wideRows } from '../../../platform/db/index.ts';
 import { invalidField, isId } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { waitsInSeries } from '../state.ts';
 import { asOccurrence, isBefore, listOccurrences, type PlacedRow } from './occurrences.ts';
-import { postColumns, type PostRow, postRowOf, type StoredPost } from './row.ts';
+import {
+  briefColumns,
+  briefOf,
+  type BriefPost,
+  postColumns,
+  type PostRow,
+  postRowOf,
+  type StoredBrief,
+  type StoredPost,
+} from './row.ts';
 
 type Needs = Pick<PostsDeps, 'sql' | 'channels'>;
 
@@ -24,8 +33,8 @@ export interface PostCursor {
   at: string;
   seq: number;
 }
-export interface ListPart {
-  posts: PostRow[];
+export interface ListPart<Post = PostRow> {
+  posts: Post[];
   /** Where it ends, when more follows. */
   next?: PostCursor | undefined;
 }
@@ -36,8 +45,23 @@ const MOST_LISTED = 10_000;
  * The first items of a range, in the order of their dates; `too_many` where it holds more than is told at once and no
  * `limit` was given.
  */
-export async function listPosts(deps: Needs, orgId: string, filter: ListFilter): Promise<ListPart> {
-  const { sql } = deps;
+export const listPosts = (deps: Needs, orgId: string, filter: ListFilter): Promise<ListPart> =>
+  listAs(deps.sql, orgId, filter, postColumns(deps.sql), (row) => postRowOf(deps, row as StoredPost)); // its columns are read
+
+/** The same with less of each post: reading a page takes as long as it has columns. */
+export const listBriefly = (
+  { sql }: Pick<Needs, 'sql'>,
+  orgId: string,
+  filter: ListFilter,
+): Promise<ListPart<BriefPost>> => listAs(sql, orgId, filter, briefColumns(sql), briefOf);
+
+async function listAs<Post>(
+  sql: Sql,
+  orgId: string,
+  filter: ListFilter,
+  columns: Fragment,
+  postOf: (stored: StoredBrief) => Post,
+): Promise<ListPart<Post>> {
   const { from, to, customerId, channelId, state, states, after, limit = MOST_LISTED } = filter;
   if (customerId !== undefined && !isId(customerId)) return { posts: [] };
   const narrowed = sql`
@@ -45,11 +69,11 @@ export async function listPosts(deps: Needs, orgId: string, filter: ListFilter):
       ${channelId === undefined ? sql`` : sql`and p.channel_id = ${channelId}`}
       ${states === undefined ? sql`` : sql`and p.state = any(${[...states]}::text[])`}
       ${state === undefined ? sql`` : sql`and p.state = ${state}`}`;
-  const stored = await listStored(sql, orgId, { ...filter, narrowed, most: limit + 1 });
+  const stored = await listStored(sql, orgId, { ...filter, columns, narrowed, most: limit + 1 });
   const occurrences =
     stored[0]?.hasSeries === false // said by each row; without one nothing is known
       ? []
-      : await listOccurrences(sql, orgId, { from, to, after, most: limit + 1, filter: narrowed });
+      : await listOccurrences(sql, orgId, { columns, from, to, after, most: limit + 1, filter: narrowed });
   const rows =
     occurrences.length === 0
       ? stored
@@ -62,18 +86,25 @@ export async function listPosts(deps: Needs, orgId: string, filter: ListFilter):
         'ask for a shorter range, or for parts with limit and cursor',
       'too_many',
     );
-  const posts = rows.slice(0, limit).map((row) => postRowOf(deps, row));
+  const posts = rows.slice(0, limit).map((row) => postOf(row));
   return { posts, next: last && { at: last.at, seq: Number(last.seq) } };
 }
 
 /** `hasSeries`: whether the organization has any. Most have none, and need no look at its dates. */
-const listStored = async (
+async function listStored(
   sql: Sql,
   orgId: string,
-  { from, to, after, narrowed, most }: Pick<ListFilter, 'from' | 'to' | 'after'> & { narrowed: Fragment; most: number },
-): Promise<(PlacedRow & { hasSeries: boolean })[]> => {
-  const rows = await sql<(PlacedRow & { hasSeries: boolean })[]>`
-    select ${postColumns(sql)}, to_char(p.publish_date at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') as at, p.seq,
+  {
+    columns,
+    from,
+    to,
+    after,
+    narrowed,
+    most,
+  }: Pick<ListFilter, 'from' | 'to' | 'after'> & { columns: Fragment; narrowed: Fragment; most: number },
+): Promise<(PlacedRow & { hasSeries: boolean })[]> {
+  const rows = await wideRows(sql<(PlacedRow & { hasSeries: boolean })[]>`
+    select ${columns}, to_char(p.publish_date at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US') as at, p.seq,
       exists (
         select
         from posts s
@@ -90,9 +121,9 @@ const listStored = async (
       ${narrowed}
       ${after === undefined ? sql`` : isAfter(sql, after)}
     order by p.publish_date, p.seq
-    limit ${most}`;
+    limit ${most}`);
   return rows.map(asOccurrence);
-};
+}
 
 const isAfter = (sql: Sql, { at, seq }: PostCursor): Fragment =>
   sql`and (p.publish_date, p.seq) > ((${at} || 'Z')::timestamptz, ${seq}::bigint)`;
@@ -131,7 +162,7 @@ export async function listPage(
       ${customerId === undefined ? sql`` : sql`and p.channel_id in (${channelsOf(sql, orgId, customerId)})`}
       ${state === undefined ? sql`` : sql`and p.state = ${state}`}`;
   const [rows, [count]] = await Promise.all([
-    sql<StoredPost[]>`
+    wideRows(sql<StoredPost[]>`
       select ${postColumns(sql)}
       from (
         select p.id ${filter}
@@ -141,7 +172,7 @@ export async function listPage(
       ) i
       join posts p on p.id = i.id and p.org_id = ${orgId}
       join channels c on c.id = p.channel_id and c.org_id = p.org_id
-      order by p.publish_date desc, p.seq desc`,
+      order by p.publish_date desc, p.seq desc`),
     sql<{ total: number }[]>`select count(*)::int as total from (select 1 ${filter} limit ${MOST_COUNTED}) counted`,
   ]);
   const posts = rows.slice(0, limit).map((row) => postRowOf(deps, row));

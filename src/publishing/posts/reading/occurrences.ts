@@ -4,7 +4,7 @@ import type { PostsDeps } from '../deps.ts';
 import { datesAfter, datesBetween } from '../recurrence.ts';
 import { waitsInSeries } from '../state.ts';
 import { getPost } from './find.ts';
-import { postColumns, type StoredPost } from './row.ts';
+import type { StoredBrief } from './row.ts';
 
 /** Series that one list tells the dates of, and that one look for a posting time asks. */
 const MOST_SERIES = 2_000;
@@ -15,7 +15,7 @@ const MOST_DATES = 10;
 const MINUTE = 60_000;
 
 /** A row of a list at its place: its date to the microsecond, and the number of the post. */
-export interface PlacedRow extends StoredPost {
+export interface PlacedRow extends StoredBrief {
   at: string;
   seq: string;
 }
@@ -31,13 +31,13 @@ const isWaiting = ({
   recurrence,
   repeatedAt,
   state,
-}: Pick<StoredPost, 'recurrence' | 'repeatedAt' | 'state'>): boolean =>
+}: Pick<StoredBrief, 'recurrence' | 'repeatedAt' | 'state'>): boolean =>
   recurrence !== null && repeatedAt === null && (state === 'QUEUE' || state === 'DRAFT');
-export const asOccurrence = <R extends StoredPost>(row: R): R =>
+export const asOccurrence = <R extends StoredBrief>(row: R): R =>
   isWaiting(row) ? { ...row, actualDate: row.publishDate } : row;
 
 /** The post that waits, at another date of its series. */
-const occurrenceOf = (row: StoredPost & { seq: string }, date: Date): PlacedRow => ({
+const occurrenceOf = (row: StoredBrief & { seq: string }, date: Date): PlacedRow => ({
   ...row,
   publishDate: date,
   actualDate: row.publishDate,
@@ -52,12 +52,15 @@ export async function listOccurrences(
   sql: Sql,
   orgId: string,
   {
+    columns,
     from,
     to,
     after,
     most,
     filter,
   }: {
+    /** Those of a `StoredBrief`, and what else of the post is wanted. */
+    columns: Fragment;
     from: Date;
     to: Date;
     after?: { at: string; seq: number } | undefined;
@@ -65,8 +68,8 @@ export async function listOccurrences(
     filter: Fragment;
   },
 ): Promise<PlacedRow[]> {
-  const series = await sql<(StoredPost & { seq: string })[]>`
-    select ${postColumns(sql)}, p.seq
+  const series = await sql<(StoredBrief & { seq: string })[]>`
+    select ${columns}, p.seq
     from posts p
     join channels c on c.id = p.channel_id and c.org_id = p.org_id
     where p.org_id = ${orgId}
@@ -102,7 +105,7 @@ export async function withoutOccurrences(
 ): Promise<Date[]> {
   const [first, last] = [times[0], times.at(-1)];
   if (!first || !last) return [];
-  const series = await sql<Pick<StoredPost, 'recurrence' | 'publishDate'>[]>`
+  const series = await sql<Pick<StoredBrief, 'recurrence' | 'publishDate'>[]>`
     select p.recurrence, p.publish_date as "publishDate"
     from posts p
     where p.org_id = ${orgId}
