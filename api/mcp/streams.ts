@@ -9,13 +9,14 @@ import { hasRepeatedId, type Messages, messagesOf } from './message.ts';
 import { authInfoOf, openServer } from './server.ts';
 
 // The streams of legacy clients (HTTP with SSE, revision 2024-11-05; S198): each lives in one process, and its messages
-// may come to any. The cache knows whose a stream is, and takes messages to its process.
+// may come to any. The cache knows whose a stream is, and takes messages to its process; that of one which was killed
+// hears none from then on.
 
 /** Legacy streams of one organization in one process. */
 const MOST_OF_ORG = 100;
 /** Proxies close a connection that is silent for long. */
 const COMMENT_MS = 15_000;
-/** For so long other processes take a stream to be there when nothing more is heard of it. */
+/** For so long other processes take a stream to be there whose whole machine is gone. */
 const KNOWN_MS = 2 * COMMENT_MS;
 
 /** Messages of a client, with who sent them and by which request. */
@@ -150,7 +151,8 @@ export async function sendToStream(call: SurfaceCall, sessionId: string, body: M
   const credential = credentialOf(principal);
   const here = streamsOf(cache).get(sessionId);
   const owner = here ? credentialOf(here.call.principal) : await cache.get(nameOf(sessionId));
-  if (owner !== credential) throw notFound('There is no such stream: open one first');
-  if (here) await deliver(here, sent);
-  else await cache.publish(nameOf(sessionId), serialize(sent).toString('base64'));
+  if (here && owner === credential) return deliver(here, sent);
+  const heard = owner === credential ? await cache.publish(nameOf(sessionId), serialize(sent).toString('base64')) : 0;
+  if (heard === 0) throw notFound('There is no such stream: open one first');
+  if (heard === undefined) throw new AppError('unavailable', 'The process of the stream cannot be reached');
 }

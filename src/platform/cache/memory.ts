@@ -46,6 +46,7 @@ export function openMemoryCache(clock: Clock, { onHandlerError = () => {} }: Cac
             onHandlerError(channel, error);
           }
       });
+      return handlers.has(channel) ? 1 : 0;
     },
     async subscribe(channel, handler) {
       const own = (message: string) => handler(message); // the same function may be subscribed twice

@@ -20,8 +20,11 @@ export interface Cache extends AsyncDisposable {
   /** Keeps a value for `ttlMs` milliseconds. */
   set(key: string, value: string, ttlMs: number): Promise<void>;
   delete(key: string): Promise<void>;
-  /** Live fan-out, to every process and this one. At most once: what is sent while the store is away is lost. */
-  publish(channel: string, message: string): Promise<void>;
+  /**
+   * Live fan-out, to every process and this one. At most once: what is sent while the store is away is lost. Answers how
+   * many processes hear the channel, undefined while nobody knows: one that was killed hears nothing any more.
+   */
+  publish(channel: string, message: string): Promise<number | undefined>;
   /** Hears a channel until disposed. A handler that throws is logged and hears the next message all the same. */
   subscribe(channel: string, handler: (message: string) => void): Promise<AsyncDisposable>;
   /**

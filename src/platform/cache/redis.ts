@@ -204,8 +204,7 @@ export async function openRedisCache(
     delete: (key) => ask(link, async () => void (await redis.del(prefix + key))),
     claim: (key, holder, ttlMs) =>
       ask(link, async () => (await redis.claimKey(prefix + key, holder, Math.max(1, Math.ceil(ttlMs)))) === 1),
-    publish: (channel, message) =>
-      ask(link, async () => void (await redis.publish(prefix + channel, message))).catch(() => undefined),
+    publish: (channel, message) => ask(link, () => redis.publish(prefix + channel, message)).catch(() => undefined),
     subscribe: channels.subscribe,
     hit: (bucket, limit, windowMs) =>
       new Promise((resolve) => {

@@ -98,9 +98,10 @@ describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
     await using _one = await cache.subscribe('news', (message) => heard.push(`one ${message}`));
     await using _two = await second.subscribe('news', (message) => heard.push(`two ${message}`));
     await using _other = await cache.subscribe('sport', (message) => heard.push(`other ${message}`));
-    await second.publish('news', 'hello');
+    expect(await second.publish('news', 'hello')).toBeGreaterThan(0);
     await until(() => heard.length === 2);
     expect(heard.toSorted()).toEqual(['one hello', 'two hello']);
+    expect(await second.publish('weather', 'hello')).toBe(0);
   });
 
   test('an unsubscribed listener gets no more messages, the others do', async () => {

@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, testApp } from '../../../support/worlds/app.ts';
 import { callOf, type McpWorld, mcpWorld, rpc } from '../../../support/worlds/mcp.ts';
@@ -5,6 +8,9 @@ import { eventually } from '../../../support/wire/eventually.ts';
 import { openSse, type SseStream } from '../../../support/wire/sse.ts';
 import { startRedis } from '../../../support/wire/services.ts';
 import { makeApp, tokensFor } from '../../../support/worlds/oauth.ts';
+
+/** A process that has streams. */
+const OWNER = fileURLToPath(new URL('../../../support/processes/stream-process.ts', import.meta.url));
 
 let world: McpWorld;
 beforeAll(async () => {
@@ -114,6 +120,27 @@ const redis = await startRedis();
 afterAll(async () => redis?.[Symbol.asyncDispose]()); // once more is no harm
 
 (redis ? describe : describe.skip)('two processes with one Redis', () => {
+  test('a message to a stream whose process was killed is answered 404 at once [S198]', async () => {
+    await using first = await mcpWorld({ env: { REDIS_URL: redis!.url } });
+    const { db, context } = first.product;
+    const settings = JSON.stringify({ databaseUrl: db.url, redisUrl: redis!.url });
+    const owner = spawn(process.execPath, ['--no-warnings', OWNER, settings], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    using _owner = { [Symbol.dispose]: () => void owner.kill('SIGKILL') };
+    const [said] = (await once(owner.stdout, 'data')) as [Buffer];
+    await using stream = await open(`/sse/${first.ann.orgId}`, first.key.headers, said.toString().trim());
+    const endpoint = await endpointOf(stream);
+    const status = async () => (await first.key.post(endpoint, rpc('ping'))).status;
+    expect(await status()).toBe(202);
+    owner.kill('SIGKILL');
+    await once(owner, 'exit');
+    // what the cache was told of the stream is good for longer, here for an hour
+    const name = `mcp-stream|${endpoint.replace(/.*sessionId=/, '')}`;
+    await context.cache.set(name, (await context.cache.get(name))!, 3_600_000);
+    await eventually('the stream is gone', async () => (await status()) === 404);
+  }, 60_000);
+
   test('a message goes to the process that has the stream; 404 when that is gone, 503 while Redis is away [S198]', async () => {
     await using first = await mcpWorld({ env: { REDIS_URL: redis!.url } });
     await using second = await testApp({ sql: first.product.db.sql, env: { REDIS_URL: redis!.url } });
