@@ -4,7 +4,7 @@ import { type Scope, scopesOfKey, scopesWithin } from '../../src/people/access/i
 import type { McpPolicy } from '../../src/people/organizations/index.ts';
 import { AppError } from '../../src/platform/kernel/index.ts';
 import { refusalText } from '../http/errors.ts';
-import type { Call, Principal, Room } from '../http/route.ts';
+import type { Call, Room } from '../http/route.ts';
 import { type Message, toolOf } from './message.ts';
 import { tools } from './tools.ts';
 
@@ -32,30 +32,26 @@ export interface McpCaller {
   policy: McpPolicy;
 }
 
-/** The scopes of a caller: of a token what was granted, of a key by the role of its owner, within the policy (S201). */
-const scopesOf = ({ scopes, roleKey }: Principal, { allowedScopes }: McpPolicy): ReadonlySet<Scope> =>
-  scopes ? scopesWithin(scopes, allowedScopes) : scopesOfKey(roleKey, allowedScopes);
-
+/** Of a token the scopes are those granted, of a key those of its owner's role, both within the policy (S201). */
 export async function callerOf(surface: Surface, call: SurfaceCall): Promise<McpCaller> {
-  const policy = await call.rooms.organizations.mcpPolicy(call.principal.orgId);
-  return { surface, call, policy, scopes: scopesOf(call.principal, policy) };
-}
-
-/** The scope that a message needs: that of the tool that it calls, and for all else the one to read. */
-function scopeOfMessage({ surface, policy }: Pick<McpCaller, 'surface' | 'policy'>, message: Message): Scope {
-  const tool = toolOf(surface, message);
-  return (policy.allowProposals ? tool?.scopeOfProposals : undefined) ?? tool?.scope ?? 'mcp:read';
+  const { orgId, roleKey, scopes: granted } = call.principal;
+  const policy = await call.rooms.organizations.mcpPolicy(orgId);
+  const { allowedScopes } = policy;
+  const scopes = granted ? scopesWithin(granted, allowedScopes) : scopesOfKey(roleKey, allowedScopes);
+  return { surface, call, policy, scopes };
 }
 
 /**
  * Refuses a message of a caller whose plan has no MCP (S58), or who lacks its scope (S200).
  * @throws AppError `plan_required`, `insufficient_scope`
  */
-export function checkMessage(caller: McpCaller, message: Message): void {
-  const { plan } = caller.call.principal;
+export function checkMessage({ surface, call, scopes, policy }: McpCaller, message: Message): void {
+  const { plan } = call.principal;
   if (plan) requireFeature(plan, 'mcp');
-  const scope = scopeOfMessage(caller, message);
-  if (!caller.scopes.has(scope))
+  const tool = toolOf(surface, message);
+  // that of the tool that it calls, and for all else the one to read
+  const scope = (policy.allowProposals ? tool?.scopeOfProposals : undefined) ?? tool?.scope ?? 'mcp:read';
+  if (!scopes.has(scope))
     throw new AppError('insufficient_scope', `This credential lacks the scope ${scope}`, { scope });
 }
 

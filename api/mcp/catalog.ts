@@ -1,22 +1,12 @@
 import { type Surface, SURFACES } from '../../src/oauth-server/index.ts';
-import { inputSchemaOf, type JsonSchema, outputSchemaOf } from './schema.ts';
+import { inputSchemaOf, outputSchemaOf } from './schema.ts';
 import type { AnyTool } from './tool.ts';
 import { tools } from './tools.ts';
 
-/** A tool as `tools/list` shows it. */
-export interface ListedTool {
-  [key: string]: unknown;
-  name: string;
-  title: string;
-  description: string;
-  inputSchema: JsonSchema;
-  outputSchema: JsonSchema;
-  annotations: Record<string, boolean | string>;
-}
-
 const namesOf = ({ name, alias }: AnyTool): string[] => (alias === undefined ? [name] : [name, alias]);
 
-const listed = (tool: AnyTool): ListedTool[] => {
+/** A tool as `tools/list` shows it, by each of its names. */
+const listed = (tool: AnyTool) => {
   const shown = {
     title: tool.title,
     description: tool.description,
@@ -37,10 +27,10 @@ const byName = new Map(
     new Map(onSurface(surface).flatMap((tool) => namesOf(tool).map((name) => [name, tool]))),
   ]),
 );
-const lists = new Map<Surface, ListedTool[]>();
+const lists = new Map<Surface, ReturnType<typeof listed>>();
 
 /** The tools of a surface as clients see them, aliases beside them; made once. */
-export function listTools(surface: Surface): ListedTool[] {
+export function listTools(surface: Surface) {
   const known = lists.get(surface) ?? onSurface(surface).flatMap(listed);
   lists.set(surface, known);
   return known;

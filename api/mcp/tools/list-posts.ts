@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parse } from '../../../src/platform/kernel/index.ts';
 import type { BriefPost } from '../../../src/publishing/posts/index.ts';
-import { listBriefly } from '../../resources/posts/handlers.ts';
+import { cursorOf, listBriefly } from '../../resources/posts/handlers.ts';
 import { Range, State } from '../../resources/posts/shape.ts';
 import { cursor, fitting, nextCursor } from '../pages.ts';
 import { asCall, toolsOf } from '../tool.ts';
@@ -52,11 +52,11 @@ export const listPostsTool = toolsOf(
   output: z.strictObject({ output: z.strictObject({ posts: z.array(Listed) }), nextCursor }),
   untrusted: ['/output/posts/*/integrationName'],
   async run(call) {
-    const part = (limit: number) =>
-      listBriefly(asCall(call, { query: parse(Range, { ...call.input, limit: String(limit) }) }));
-    const read = await part(AT_ONCE);
-    const fit = fitting(read.posts.map(presentListed));
-    const { posts, nextCursor: next } = fit < read.posts.length ? await part(fit) : read;
-    return { output: { posts: posts.map(presentListed) }, nextCursor: next ?? null };
+    const query = parse(Range, { ...call.input, limit: String(AT_ONCE) });
+    const { posts, nextCursor: next = null } = await listBriefly(asCall(call, { query }));
+    const shown = posts.map(presentListed);
+    const fit = fitting(shown);
+    const isCut = fit < shown.length;
+    return { output: { posts: shown.slice(0, fit) }, nextCursor: isCut ? cursorOf(posts[fit - 1]!) : next };
   },
 });

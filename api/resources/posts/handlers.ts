@@ -10,6 +10,7 @@ import {
   type ListFilter,
   type ListPart,
   type NewPost,
+  type Place,
   type PostRow,
   PostSettings,
   type SentBody,
@@ -30,10 +31,13 @@ export interface Listed<Post = PostRow> {
   nextCursor?: string | null;
 }
 type ListCall = Call<'posts' | 'clock', undefined, z.output<typeof Range>>;
+/** Names a place in a list, as `cursor` takes it. */
+export const cursorOf = ({ at, seq }: Place): string => `${at}_${seq}`;
 /** The posts of a range, or a part of them. */
 export const listPosts = (call: ListCall): Promise<Listed> => listBy(call.rooms.posts.listPosts, call);
 /** The same with less of each. */
-export const listBriefly = (call: ListCall): Promise<Listed<BriefPost>> => listBy(call.rooms.posts.listBriefly, call);
+export const listBriefly = (call: ListCall): Promise<Listed<BriefPost & Place>> =>
+  listBy(call.rooms.posts.listBriefly, call);
 
 async function listBy<Post>(
   list: (orgId: string, filter: ListFilter) => Promise<ListPart<Post>>,
@@ -44,7 +48,7 @@ async function listBy<Post>(
     ...rangeOf(query, rooms.clock.now()),
     ...(isPart && { limit: query.limit ?? 1_000, after: query.cursor }),
   });
-  return { posts, ...(isPart && { nextCursor: next ? `${next.at}_${next.seq}` : null }) };
+  return { posts, ...(isPart && { nextCursor: next ? cursorOf(next) : null }) };
 }
 /** A range without dates moves with the clock, a minute at a time, so that a list can be the same twice. */
 export function revisionOfList({ rooms, query }: ListCall): string {

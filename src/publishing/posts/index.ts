@@ -36,6 +36,7 @@ export type { TagFields, TagRow } from './tags.ts';
 export { rootsOf } from './authoring/quotas.ts';
 export type { CalendarPost } from './reading/calendar.ts';
 export type { ListFilter, ListPart } from './reading/list.ts';
+export type { Place } from './reading/occurrences.ts';
 export { type BriefPost, type PostRow, STATES } from './reading/row.ts';
 export type { TimelineRow } from './reading/timeline.ts';
 export { dropPosts, pausePosts, resumePosts } from './bulk.ts';

@@ -2,17 +2,8 @@ import { type Fragment, type Sql, wideRows } from '../../../platform/db/index.ts
 import { invalidField, isId } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { waitsInSeries } from '../state.ts';
-import { asOccurrence, isBefore, listOccurrences, type PlacedRow } from './occurrences.ts';
-import {
-  briefColumns,
-  briefOf,
-  type BriefPost,
-  postColumns,
-  type PostRow,
-  postRowOf,
-  type StoredBrief,
-  type StoredPost,
-} from './row.ts';
+import { asOccurrence, isBefore, listOccurrences, type Place, type PlacedRow } from './occurrences.ts';
+import { briefColumns, briefOf, type BriefPost, postColumns, type PostRow, postRowOf, type StoredPost } from './row.ts';
 
 type Needs = Pick<PostsDeps, 'sql' | 'channels'>;
 
@@ -26,17 +17,12 @@ export interface ListFilter {
   /** So many at most; what follows is asked for by `after`. Absent: all of the range, or none (`MOST_LISTED`). */
   limit?: number | undefined;
   /** Where the part before ended. */
-  after?: PostCursor | undefined;
-}
-/** The place of a post in the order of dates: its date to the microsecond, as the database has it, and its number. */
-export interface PostCursor {
-  at: string;
-  seq: number;
+  after?: Place | undefined;
 }
 export interface ListPart<Post = PostRow> {
   posts: Post[];
   /** Where it ends, when more follows. */
-  next?: PostCursor | undefined;
+  next?: Place | undefined;
 }
 /** A range that holds more is told only in parts. */
 const MOST_LISTED = 10_000;
@@ -46,21 +32,21 @@ const MOST_LISTED = 10_000;
  * `limit` was given.
  */
 export const listPosts = (deps: Needs, orgId: string, filter: ListFilter): Promise<ListPart> =>
-  listAs(deps.sql, orgId, filter, postColumns(deps.sql), (row) => postRowOf(deps, row as StoredPost)); // its columns are read
+  listAs(deps.sql, orgId, filter, postColumns(deps.sql), (row) => postRowOf(deps, row as PlacedRow & StoredPost)); // its columns are read
 
-/** The same with less of each post: reading a page takes as long as it has columns. */
+/** The same with less of each post, and its place: reading a page takes as long as it has columns. */
 export const listBriefly = (
   { sql }: Pick<Needs, 'sql'>,
   orgId: string,
   filter: ListFilter,
-): Promise<ListPart<BriefPost>> => listAs(sql, orgId, filter, briefColumns(sql), briefOf);
+): Promise<ListPart<BriefPost & Place>> => listAs(sql, orgId, filter, briefColumns(sql), briefOf);
 
 async function listAs<Post>(
   sql: Sql,
   orgId: string,
   filter: ListFilter,
   columns: Fragment,
-  postOf: (stored: StoredBrief) => Post,
+  postOf: (stored: PlacedRow) => Post,
 ): Promise<ListPart<Post>> {
   const { from, to, customerId, channelId, state, states, after, limit = MOST_LISTED } = filter;
   if (customerId !== undefined && !isId(customerId)) return { posts: [] };
@@ -87,7 +73,7 @@ async function listAs<Post>(
       'too_many',
     );
   const posts = rows.slice(0, limit).map((row) => postOf(row));
-  return { posts, next: last && { at: last.at, seq: Number(last.seq) } };
+  return { posts, next: last && { at: last.at, seq: last.seq } };
 }
 
 /** `hasSeries`: whether the organization has any. Most have none, and need no look at its dates. */
@@ -125,7 +111,7 @@ async function listStored(
   return rows.map(asOccurrence);
 }
 
-const isAfter = (sql: Sql, { at, seq }: PostCursor): Fragment =>
+const isAfter = (sql: Sql, { at, seq }: Place): Fragment =>
   sql`and (p.publish_date, p.seq) > ((${at} || 'Z')::timestamptz, ${seq}::bigint)`;
 
 export interface PageFilter {

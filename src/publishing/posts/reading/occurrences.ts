@@ -14,14 +14,14 @@ const MOST_RECKONED = 30_000;
 const MOST_DATES = 10;
 const MINUTE = 60_000;
 
-/** A row of a list at its place: its date to the microsecond, and the number of the post. */
+/** A place in the order of dates: a date to the microsecond, and the number of the post. */
+export interface Place {
+  at: string;
+  seq: string | number;
+}
 export interface PlacedRow extends StoredBrief {
   at: string;
   seq: string;
-}
-interface Place {
-  at: string;
-  seq: string | number;
 }
 /** Whether one place comes before another. */
 export const isBefore = (a: Place, b: Place): boolean => (a.at === b.at ? Number(a.seq) < Number(b.seq) : a.at < b.at);
@@ -63,7 +63,7 @@ export async function listOccurrences(
     columns: Fragment;
     from: Date;
     to: Date;
-    after?: { at: string; seq: number } | undefined;
+    after?: Place | undefined;
     most: number;
     filter: Fragment;
   },

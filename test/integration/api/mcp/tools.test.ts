@@ -3,7 +3,7 @@ import { listTools } from '../../../../api/mcp/catalog.ts';
 import { tools } from '../../../../api/mcp/tools.ts';
 import { newId } from '../../../../src/platform/kernel/index.ts';
 import { MCP_TOOLS } from '../../../fixtures/mcp-tools.ts';
-import type { SignedUp } from '../../../support/worlds/app.ts';
+import { type SignedUp, testApp } from '../../../support/worlds/app.ts';
 import { called, callOf, faultedBy, type McpWorld, mcpWorld, sendRpc } from '../../../support/worlds/mcp.ts';
 import { picture } from '../../../support/worlds/samples.ts';
 import { eventually } from '../../../support/wire/eventually.ts';
@@ -146,8 +146,14 @@ describe('tools and routes answer the same', () => {
     const made = await called(key, 'create_post', { socialPost: [entry, entry, entry, entry, entry] });
     const ids: string[] = [];
     let cursor: string | null | undefined;
+    const { sql, statements } = world.product.db;
+    await using counted = await testApp({ sql });
+    const reader = counted.client();
+    reader.headers = key.headers;
     do {
-      const { body } = await sendRpc(key, callOf('list_posts', { ...(cursor && { cursor }) }));
+      statements.length = 0;
+      const { body } = await sendRpc(reader, callOf('list_posts', { ...(cursor && { cursor }) }));
+      expect(statements.filter((text) => text.includes('to_char(p.publish_date'))).toHaveLength(1);
       const { output, nextCursor } = body.result.structuredContent;
       expect(JSON.stringify(output).length).toBeLessThan(26_000);
       ids.push(...output.posts.map(({ id }: { id: string }) => id));
