@@ -1,9 +1,13 @@
 import { refused } from '../kit/declare/fallback.ts';
-import type { NostrEvent } from '../kit/protocols/nostr.ts';
+import { hasOwnId, isSignedByAuthor, type NostrEvent } from '../kit/protocols/nostr.ts';
 import { messagesOf, type RelayLine, type Share, shareOf, withRelay } from './_nostr-sockets.ts';
 
 /** Characters read from all relays for a list of events. */
 const MOST_CHARACTERS_LISTED = 4 * 1024 * 1024;
+/** Signatures that are verified for one question: a page of each of the most relays. */
+const MOST_VERIFIED = 1_000;
+/** So many at a time, before others get their turn in this process. */
+const VERIFIED_AT_ONCE = 16;
 
 export interface Filter {
   ids?: readonly string[];
@@ -22,6 +26,28 @@ const fits = ({ ids, kinds, authors, '#e': of, until = Infinity }: Filter, event
   (of === undefined || event.tags.some(([name, id]) => name === 'e' && of.includes(id!))) &&
   event.created_at <= until;
 
+/**
+ * Answers events that their authors signed, each verified once for all relays, and undefined for others: a relay can
+ * invent what it sends. `isSpent`: nothing more is verified.
+ */
+function openVerifier({ clock }: Pick<RelayLine, 'clock'>) {
+  const genuine = new Map<string, NostrEvent>();
+  let verified = 0;
+  return {
+    isSpent: () => verified >= MOST_VERIFIED,
+    async genuineOf(event: NostrEvent): Promise<NostrEvent | undefined> {
+      if (!hasOwnId(event)) return undefined;
+      const known = genuine.get(event.id);
+      if (known || verified >= MOST_VERIFIED) return known;
+      verified += 1;
+      if (verified % VERIFIED_AT_ONCE === 0) await clock.sleep(0);
+      if (!isSignedByAuthor(event)) return undefined;
+      genuine.set(event.id, event);
+      return event;
+    },
+  };
+}
+
 /** An event, and the relays that have it. */
 export interface Held {
   event: NostrEvent;
@@ -33,12 +59,14 @@ export interface Held {
  * answered completely.
  */
 export async function ask(line: RelayLine, relays: readonly string[], filter: Filter): Promise<Held | undefined> {
+  const { genuineOf } = openVerifier(line);
   const answers = await Promise.all(
     relays.map((relay) =>
       withRelay(line, relay, async (socket, signal) => {
         socket.send(JSON.stringify(['REQ', 'q', filter]));
         for await (const message of messagesOf(socket, signal, shareOf(relays.length))) {
-          if (message[0] === 'EVENT' && fits(filter, message[2])) return { relay, event: message[2], whole: true };
+          const event = message[0] === 'EVENT' && fits(filter, message[2]) && (await genuineOf(message[2]));
+          if (event) return { relay, event, whole: true };
           if (message[0] === 'EOSE') return { relay, event: undefined, whole: true };
           if (message[0] === 'CLOSED') break;
         }
@@ -54,7 +82,7 @@ export async function ask(line: RelayLine, relays: readonly string[], filter: Fi
 }
 
 /**
- * Lists the events of all relays together, newest first. `until`: ask again with it for those before; absent where no
+ * Lists the signed events of all relays together, newest first. `until`: ask again with it for those before; absent where no
  * relay has more. A relay that sends too much is heard so far. `unavailable` when no relay answered.
  */
 export async function list(
@@ -63,17 +91,19 @@ export async function list(
   filter: Filter & { limit: number },
 ): Promise<{ found: Held[]; until?: number }> {
   const share: Share = { messages: filter.limit + 20, characters: MOST_CHARACTERS_LISTED / relays.length };
+  const { genuineOf, isSpent } = openVerifier(line);
   const answers = await Promise.all(
     relays.map((relay) =>
       withRelay(line, relay, async (socket, signal) => {
-        const events: NostrEvent[] = [];
+        const events = new Map<string, NostrEvent>();
         socket.send(JSON.stringify(['REQ', 'q', filter]));
         for await (const message of messagesOf(socket, signal, share)) {
-          if (message[0] === 'EVENT' && fits(filter, message[2])) events.push(message[2]);
-          if (message[0] === 'EOSE') return { relay, events, whole: events.length < filter.limit };
-          if (message[0] === 'CLOSED') break;
+          const event = message[0] === 'EVENT' && fits(filter, message[2]) && (await genuineOf(message[2]));
+          if (event) events.set(event.id, event);
+          if (message[0] === 'EOSE') return { relay, events, whole: events.size < filter.limit };
+          if (message[0] === 'CLOSED' || isSpent()) break;
         }
-        return events.length > 0 ? { relay, events, whole: false } : undefined;
+        return events.size > 0 ? { relay, events, whole: false } : undefined;
       }).catch(() => undefined),
     ),
   );
@@ -81,11 +111,11 @@ export async function list(
   if (answered.length === 0) throw refused('unavailable', 'No relay answered');
   const held = new Map<string, Held>();
   for (const { relay, events } of answered)
-    for (const event of events) held.set(event.id, { event, relays: [...(held.get(event.id)?.relays ?? []), relay] });
+    for (const [id, event] of events) held.set(id, { event, relays: [...(held.get(id)?.relays ?? []), relay] });
   /** Relays send the newest first: of one with more, events before its last one belong to the next page. */
   const ends = answered
     .filter(({ whole }) => !whole)
-    .map(({ events }) => Math.min(...events.map(({ created_at: at }) => at)));
+    .map(({ events }) => Math.min(...[...events.values()].map(({ created_at: at }) => at)));
   const from = Math.max(0, ...ends);
   const found = [...held.values()]
     .filter(({ event }) => event.created_at >= from)

@@ -52,9 +52,18 @@ export function encodeNevent(id: string, relays: readonly string[]): string {
   return bech32.encode('nevent', bech32.toWords(Uint8Array.from(bytes)), 5_000);
 }
 
-/** Signs an event. Its id is the SHA-256 of the canonical form, so that the same draft always is the same event. */
+/** The SHA-256 of the canonical form, so that the same draft always is the same event. */
+const hashOf = ({ pubkey, created_at, kind, tags, content }: Draft & Pick<NostrEvent, 'pubkey'>): Uint8Array =>
+  sha256(JSON.stringify([0, pubkey, created_at, kind, tags, content]));
+
 export function signEvent(draft: Draft, privateKey: Uint8Array): NostrEvent {
   const pubkey = publicKeyOf(privateKey);
-  const id = sha256(JSON.stringify([0, pubkey, draft.created_at, draft.kind, draft.tags, draft.content]));
+  const id = hashOf({ ...draft, pubkey });
   return { ...draft, pubkey, id: hex.encode(id), sig: hex.encode(schnorr.sign(id, privateKey)) };
 }
+
+/** Whether an event is what its id says, which costs little. Its author is known by `isSignedByAuthor` alone. */
+export const hasOwnId = (event: NostrEvent): boolean => hex.encode(hashOf(event)) === event.id;
+/** Whether the author of an event has signed its id: about a millisecond of work. */
+export const isSignedByAuthor = ({ id, pubkey, sig }: NostrEvent): boolean =>
+  schnorr.verify(hex.decode(sig), hex.decode(id), hex.decode(pubkey));

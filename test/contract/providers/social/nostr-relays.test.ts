@@ -1,5 +1,6 @@
-import { expect, test } from '@jest/globals';
-import { encodeNpub, publicKeyOf, signEvent } from '../../../../src/providers/kit/protocols/nostr.ts';
+import { describe, expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
+import { encodeNpub, type NostrEvent, publicKeyOf, signEvent } from '../../../../src/providers/kit/protocols/nostr.ts';
 import { ask, list } from '../../../../src/providers/social/_nostr-queries.ts';
 import { systemClock } from '../../../../src/platform/kernel/index.ts';
 import { failureOf } from '../../../support/peers/fake-network.ts';
@@ -89,4 +90,77 @@ test('a list of events is heard so far and no further, and goes on before its la
   const line = { sockets, clock: systemClock, timeoutMs: 60_000 };
   const { found, until } = await list(line, ['ws://a'], { kinds: [0], limit: 10 });
   expect([heard, found.length, until]).toEqual([30, 30, 10_000 - 30 - 1]);
+});
+
+/** What a relay can make of an event of somebody whose key it does not have. */
+const FORGERIES: readonly [what: string, forge: (event: NostrEvent) => NostrEvent][] = [
+  ['with another content below the id and the signature of a true one', (event) => ({ ...event, content: '{}' })],
+  ['with a signature of something else', (event) => ({ ...event, sig: signed({ ...event, content: '' }).sig })],
+  ['signed by another key', (event) => ({ ...signed(event, 'a1'.repeat(32)), pubkey: event.pubkey })],
+  ['whose id is that of another event', (event) => ({ ...event, id: signed({ ...event, kind: 3 }).id })],
+];
+const signed = ({ created_at, kind, tags, content }: Omit<NostrEvent, 'id' | 'pubkey' | 'sig'>, key = KEY) =>
+  signEvent({ created_at, kind, tags, content }, new Uint8Array(Buffer.from(key, 'hex')));
+const told = (event: NostrEvent) => JSON.stringify(['EVENT', 'q', event]);
+const POST = 'e'.repeat(64);
+
+describe.each(FORGERIES)('an event %s', (_, forge) => {
+  const talk = { created_at: 200, content: 'Mine', tags: [['e', POST, '', 'root']] };
+  const all = [
+    signed({ kind: 0, tags: [], content: '{"name":"True"}', created_at: 100 }),
+    signed({ ...talk, kind: 1 }),
+    signed({ ...talk, kind: 6 }),
+    signed({ ...talk, kind: 7 }),
+  ];
+
+  test('is nobody’s name, comment, repost or like', async () => {
+    await using relay = await startRelay(async (peer) => {
+      for (const event of all) peer.send(told(forge(event)));
+      peer.send(JSON.stringify(['EOSE', 'q']));
+    });
+    await using providers = localProviders();
+    const channel = providers.connect(providers.resolve('social', 'nostr'), {
+      values: { password: KEY, relays: relay.url },
+      account: PUBLIC,
+    });
+    const post = { id: POST, url: '' };
+    expect((await channel.profile()).name).not.toBe('True');
+    await expect(channel.comments!(post)).resolves.toEqual({ comments: [] });
+    await expect(channel.metrics!([post])).resolves.toEqual([
+      { id: POST, counts: { likes: 0, dislikes: 0, reposts: 0, comments: 0 } },
+    ]);
+  });
+
+  test('does not hide the true one, which another relay or the same one has', async () => {
+    const relays = ['ws://liar', 'ws://honest'];
+    const says = { 'ws://liar': all.flatMap((event) => [forge(event), event]), 'ws://honest': all };
+    const sockets = {
+      async open(relay: string) {
+        const left = [...says[relay as keyof typeof says].map(told), JSON.stringify(['EOSE', 'q'])];
+        return { send: () => {}, close: () => {}, next: async () => left.shift() };
+      },
+    };
+    const line = { sockets, clock: systemClock, timeoutMs: 60_000 };
+    await expect(ask(line, relays, { kinds: [0] })).resolves.toEqual({ event: all[0], relays });
+    const { found } = await list(line, relays, { kinds: [1, 6, 7], limit: 100 });
+    expect(found.map(({ event }) => event)).toEqual(expect.arrayContaining(all.slice(1)));
+    expect(found.map((held) => held.relays)).toEqual([relays, relays, relays]);
+  });
+});
+
+test.each([
+  ['believes what comes before', 500, ['True']],
+  ['believes nothing after', 1_000, []],
+])('a question %s it has verified a thousand signatures', async (_, forgeries, believed) => {
+  const forged = Array.from({ length: forgeries }, (__, n) => {
+    const draft = { pubkey: PUBLIC, created_at: n, kind: 0, tags: [], content: '' };
+    const hash = createHash('sha256').update(JSON.stringify([0, PUBLIC, n, 0, [], '']));
+    return { ...draft, id: hash.digest('hex'), sig: 'f'.repeat(128) };
+  });
+  const left = [...forged.map(told), card('True', 100), JSON.stringify(['EOSE', 'q'])];
+  const sockets = { open: async () => ({ send: () => {}, close: () => {}, next: async () => left.shift() }) };
+  const line = { sockets, clock: systemClock, timeoutMs: 60_000 };
+  const asked = list(line, ['ws://a'], { kinds: [0], limit: 1_500 });
+  const { found } = await asked.catch(() => ({ found: [] }));
+  expect(found.map(({ event }) => (JSON.parse(event.content) as { name: string }).name)).toEqual(believed);
 });
