@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { Canonical } from './_articles.ts';
 import type { Operations, Polled, Post, Published } from './_contract.ts';
+import { fitted } from './_files.ts';
 import { locationOf } from './_gmb-locations.ts';
+import { publicUrlOf } from './_limits.ts';
 
 const date = z.union([z.literal(''), z.iso.date()]).optional();
 const time = z.union([z.literal(''), z.iso.time({ precision: -1 })]).optional();
@@ -33,6 +35,8 @@ export const Settings = z
   });
 type Chosen = z.output<typeof Settings>;
 
+export const PHOTO = { maxBytes: 5_000_000, types: ['image/jpeg', 'image/png'] };
+
 const dateOf = (text: string) => {
   const [year, month, day] = text.split('-').map(Number);
   return { year, month, day };
@@ -42,9 +46,10 @@ const timeOf = (text: string) => {
   return { hours, minutes };
 };
 /** The body of a local post. */
-function localPost({ text, media }: Post, chosen: Chosen) {
+async function localPost({ text, media }: Post, chosen: Chosen) {
   const { topicType, callToActionType: action, eventTitle, offerCouponCode, offerRedeemUrl, offerTerms } = chosen;
   const { eventStartDate, eventStartTime, eventEndDate, eventEndTime } = chosen;
+  const [photo] = media;
   return {
     languageCode: 'en',
     summary: text,
@@ -71,9 +76,7 @@ function localPost({ text, media }: Post, chosen: Chosen) {
         ...(offerTerms && { termsConditions: offerTerms }),
       },
     }),
-    ...(media.length > 0 && {
-      media: media.map(({ publicUrl }) => ({ mediaFormat: 'PHOTO', sourceUrl: publicUrl })),
-    }),
+    ...(photo && { media: [{ mediaFormat: 'PHOTO', sourceUrl: publicUrlOf(await fitted(photo, PHOTO)) }] }),
   };
 }
 
@@ -102,7 +105,7 @@ function stateOf(post: z.output<typeof LocalPost>): Polled {
 export const gmbPosts = {
   async publish({ http, values, post, settings, save }) {
     const made = await http.post(`/${locationOf(values)}/localPosts`, LocalPost, {
-      json: localPost(post, settings),
+      json: await localPost(post, settings),
       creates: true,
     });
     await save({ name: made.name });

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { uploadWhole } from '../kit/protocols/upload/parts.ts';
 import type { Connection, Media } from './_contract.ts';
+import { fitted } from './_files.ts';
 import { answered } from './_vk-wall.ts';
 
+export const PHOTO = { maxBytes: 50_000_000, types: ['image/jpeg', 'image/png', 'image/gif'] };
 type Uploading = Pick<Connection, 'http' | 'clock' | 'timeoutMs'>;
 const UploadServer = answered(z.object({ upload_url: z.url() }));
 
@@ -13,7 +15,8 @@ export const attach = (call: Uploading, file: Media): Promise<string> =>
 async function uploadPhoto(call: Uploading, photo: Media): Promise<string> {
   const { response } = await call.http.get('/photos.getWallUploadServer', UploadServer);
   const Uploaded = z.object({ server: z.int(), photo: z.string(), hash: z.string() });
-  const form = await uploadWhole(call, { method: 'post', path: response.upload_url, field: 'photo' }, photo, Uploaded);
+  const file = await fitted(photo, PHOTO);
+  const form = await uploadWhole(call, { method: 'post', path: response.upload_url, field: 'photo' }, file, Uploaded);
   const Photos = answered(z.tuple([z.object({ id: z.int(), owner_id: z.int() })]));
   const saved = await call.http.post('/photos.saveWallPhoto', Photos, {
     form: { ...form, server: String(form.server), ...(photo.alt && { caption: photo.alt }) },

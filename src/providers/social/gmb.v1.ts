@@ -1,6 +1,6 @@
 import { social } from './_contract.ts';
 import { gmbLocations, HOSTS } from './_gmb-locations.ts';
-import { gmbPosts, Settings } from './_gmb-post.ts';
+import { gmbPosts, PHOTO, Settings } from './_gmb-post.ts';
 import { googleApp, googleFailure, googleLogin } from './_google.ts';
 
 /** https://developers.google.com/my-business/reference/rest/v4/accounts.locations.localPosts */
@@ -36,8 +36,8 @@ export default social({
     text: 1_500,
     unit: 'characters',
     media: 1,
-    mediaTypes: ['image/jpeg', 'image/png'],
-    image: { bytes: 5_000_000, side: [250, 10_000] },
+    mediaTypes: PHOTO.types,
+    image: { bytes: PHOTO.maxBytes, side: [250, 10_000] },
     fetches: ['image'],
   },
   settings: Settings,

@@ -4,6 +4,7 @@ import { social } from './_contract.ts';
 import { plugsOf } from './_plugs.ts';
 import { vkPosts } from './_vk-posts.ts';
 import { vkReading } from './_vk-reading.ts';
+import { PHOTO } from './_vk-upload.ts';
 import { failureInside } from './_vk-wall.ts';
 
 /** https://dev.vk.com/method/wall */
@@ -41,8 +42,8 @@ export default social({
     text: 16_384,
     unit: 'characters',
     media: 10,
-    mediaTypes: ['image/jpeg', 'image/png', 'image/gif', 'video/*'],
-    image: { bytes: 50_000_000, ratio: [0.05, 20] },
+    mediaTypes: [...PHOTO.types, 'video/*'],
+    image: { bytes: PHOTO.maxBytes, ratio: [0.05, 20] },
   },
   settings: z.looseObject({}),
   plugs: plugsOf('vk', ['auto-repost', 'auto-comment', 'repost-from', 'comment-from']),
