@@ -181,13 +181,16 @@ export const ChannelRules = z.strictObject({
 });
 
 /** The limits of a kind of file in words. */
-function fileRules(what: string, { count, bytes, side, ratio, seconds }: FileLimits = {}): string[] {
+function fileRules(what: string, limits: FileLimits = {}): string[] {
+  const { count, beside, bytes, side, ratio, seconds, thumbnail } = limits;
   const words = [
     count !== undefined && `at most ${count} in a post`,
+    beside !== undefined && (beside === 0 ? 'no other file beside it' : `at most ${beside} other files beside it`),
     bytes !== undefined && `at most ${bytes} bytes`,
     side && `sides of ${side[0]} to ${side[1]} pixels`,
     ratio && `width by height of ${ratio[0]} to ${ratio[1]}`,
     seconds && `${seconds[0]} to ${seconds[1]} seconds`,
+    thumbnail && 'a picture that is chosen for it',
   ].filter((word) => word !== false && word !== undefined);
   return words.length === 0 ? [] : [`a ${what} has ${words.join(', ')}`];
 }
@@ -209,21 +212,28 @@ const presentTools = ({ tools = {} }: SocialAdapter): z.input<typeof ChannelRule
     })),
   }));
 
+const kindRule = (oneKind: NonNullable<Limits['oneKind']>): string =>
+  oneKind === true
+    ? 'files of different kinds do not go together'
+    : `files of different kinds do not go together, but for ${oneKind.join(' and ')}`;
+
 /** Limits in words; of a type of posts those that it has of its own. */
 function limitRules(limits: Partial<Limits>, unit: TextUnit): string[] {
-  const { text, media, mediaTypes, needsMedia, linkLength, oneKind } = limits;
-  const files = `${media === undefined ? '' : `at most ${media} `}pictures or videos`;
+  const { text, media, mediaTypes, needsMedia, linkLength, oneKind, single } = limits;
+  const files = media === 0 ? 'no files' : `${media === undefined ? '' : `at most ${media} `}pictures or videos`;
   return [
     ...(text === undefined ? [] : [`at most ${text} ${UNIT_WORDS[unit]}`]),
     ...(media === undefined && !mediaTypes && !needsMedia
       ? []
-      : [`${needsMedia ? 'at least one and ' : ''}${files}${mediaTypes ? ` (${mediaTypes.join(', ')})` : ''}`]),
+      : [`${needsMedia ? 'at least one and ' : ''}${files}${mediaTypes?.length ? ` (${mediaTypes.join(', ')})` : ''}`]),
     ...(linkLength === undefined ? [] : [`every link counts as ${linkLength}`]),
     ...(['links', 'hashtags', 'mentions'] as const).flatMap((name) =>
       limits[name] === undefined ? [] : [`at most ${limits[name]} ${name}`],
     ),
-    ...(oneKind ? ['pictures and videos do not go together'] : []),
+    ...(oneKind ? [kindRule(oneKind)] : []),
+    ...(single ? ['one item, and no thread'] : []),
     ...fileRules('picture', limits.image),
+    ...fileRules('animated picture', limits.animated),
     ...fileRules('video', limits.video),
   ];
 }

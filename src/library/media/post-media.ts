@@ -124,7 +124,7 @@ export function openPostMedia(options: Options): MediaOfPosts {
     return fields.map(({ at, items }) =>
       items.map((item, n) => {
         const file = own[next++];
-        return { facts: factsOf(file), fault: faultOf(item, file, `${at}.${n}`) };
+        return { facts: factsOf(file, item), fault: faultOf(item, file, `${at}.${n}`) };
       }),
     );
   };
@@ -139,7 +139,7 @@ export function openPostMedia(options: Options): MediaOfPosts {
     async facts(orgId, posts) {
       const own = await ownFiles(orgId, posts.flat(), store.presentFiles);
       let n = 0;
-      return posts.map((items) => items.map(() => factsOf(own[n++])));
+      return posts.map((items) => items.map((item) => factsOf(own[n++], item)));
     },
     async settled(orgId, items) {
       if (items.some(({ path }) => path !== '' && keyOfUrl(backendUrl, path) === undefined)) await copies.drop(orgId);
@@ -249,7 +249,7 @@ function openLoadOne({ sql, storages, copies, bodies, publicUrlOf, maxBytes, bac
   };
 }
 
-const factsOf = (file: FileRow | null | undefined): FileFacts | undefined =>
+const factsOf = (file: FileRow | null | undefined, { thumbnail }: MediaItem): FileFacts | undefined =>
   file
     ? {
         contentType: file.mime,
@@ -257,5 +257,6 @@ const factsOf = (file: FileRow | null | undefined): FileFacts | undefined =>
         width: file.width ?? undefined,
         height: file.height ?? undefined,
         seconds: file.durationMs === null ? undefined : file.durationMs / 1_000,
+        thumbnail: thumbnail || undefined,
       }
     : undefined;

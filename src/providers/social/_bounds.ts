@@ -34,29 +34,35 @@ export interface Limits {
   needsMedia?: boolean;
   /** Content types; `image/*` is every picture. */
   mediaTypes: readonly string[];
-  /** Files of different kinds do not go together. */
-  oneKind?: boolean;
+  /** Files of different kinds do not go together; the kinds that are named count as one. */
+  oneKind?: true | readonly MediaKind[];
   image?: FileLimits;
   video?: FileLimits;
   /** Default: as videos. */
   audio?: FileLimits;
   /** PDF files. */
   document?: FileLimits;
+  /** GIF files, where they are sent as they are. Default: as pictures. */
+  animated?: FileLimits;
   /** The network fetches such files by itself: a post with one that has no `publicUrl` is refused. */
   fetches?: readonly MediaKind[];
   /** Greatest number of links, hashtags and mentions in the text. */
   links?: number;
   hashtags?: number;
   mentions?: number;
+  /** A post has one item, and no thread. */
+  single?: true;
   /** Settings whose text counts with that of the post, such as a content warning. */
   countedSettings?: readonly string[];
-  /** What differs by the value of a setting, such as a story by `post_type`. */
+  /** What differs by the value of a setting, such as a story by `post_type`; with dots it is inside of others. */
   byType?: { setting: string; limits: Readonly<Record<string, Partial<Omit<Limits, 'byType'>>>> };
 }
 /** Limits of one kind of file: least and greatest, where there are two. */
 export interface FileLimits {
   /** Number in a post. */
   count?: number;
+  /** Number of other files in a post with one of these. */
+  beside?: number;
   /** Greatest size. Pictures are scaled to it. */
   bytes?: number;
   /** Of the shorter and of the longer side, in pixels. */
@@ -64,4 +70,8 @@ export interface FileLimits {
   /** Width by height. */
   ratio?: readonly [number, number];
   seconds?: readonly [number, number];
+  /** Each has a picture that was chosen for it. */
+  thumbnail?: true;
 }
+/** Of comments that hold text alone. */
+export const WITHOUT_FILES = { media: 0, mediaTypes: [] } as const satisfies Partial<Limits>;

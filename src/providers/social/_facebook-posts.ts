@@ -27,7 +27,7 @@ interface Call {
 export const Linked = Id.extend({ permalink_url: z.url().nullish() });
 export const published = ({ id, permalink_url: url }: z.output<typeof Linked>): Published => ({ id, url: url ?? '' });
 
-const PHOTO_RULES = { maxBytes: 4_000_000, types: ['image/jpeg', 'image/png', 'image/gif'] };
+export const PHOTO_RULES = { maxBytes: 4_000_000, types: ['image/jpeg', 'image/png', 'image/gif'] };
 /** Uploads a photo that nobody sees before it is attached. */
 export async function uploadPhoto({ http, account }: Call, file: Media): Promise<string> {
   const source = await fitted(file, PHOTO_RULES);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { refused } from '../kit/declare/fallback.ts';
 import type { Operations } from './_contract.ts';
-import { Linked, published, uploadPhoto } from './_facebook-posts.ts';
+import { Linked, PHOTO_RULES, published, uploadPhoto } from './_facebook-posts.ts';
 import { countsOf, daysQuery, Gone, Id, Insights, listOf, seriesOf } from './_meta-graph.ts';
 import { seriesOfNow } from './_series.ts';
 import { countsOfEach } from './_told.ts';
@@ -53,11 +52,10 @@ export const facebookReading = {
   comment: {
     once: 'read-back',
     replies: true,
+    limits: { media: 1, mediaTypes: PHOTO_RULES.types },
     async send(call) {
       const { http, post, parent } = call;
-      const [picture, ...more] = post.media;
-      if (more.length > 0 || (picture && picture.kind !== 'image'))
-        throw refused('rejected', 'A comment on Facebook holds one picture at most');
+      const [picture] = post.media;
       const photo = picture && (await uploadPhoto(call, picture));
       const json = { ...(post.text && { message: post.text }), ...(photo && { attachment_id: photo }) };
       const query = { fields: 'id,permalink_url' };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { refused, whenFailed } from '../kit/declare/fallback.ts';
+import { whenFailed } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
+import { WITHOUT_FILES } from './_bounds.ts';
 import type { CommentTold, NewComment, Operations } from './_contract.ts';
 import { countsOf, daysQuery, Gone, Id, Insights, listOf, seriesOf } from './_meta-graph.ts';
 import { seriesOfNow } from './_series.ts';
@@ -63,8 +64,8 @@ export const instagramReading = {
   comment: {
     once: 'read-back',
     replies: true,
+    limits: WITHOUT_FILES,
     async send({ http, ...call }) {
-      if (call.post.media.length > 0) throw refused('rejected', 'A comment on Instagram holds no files');
       const { id } = await http.post(answersAt(call), Id, { json: { message: call.post.text }, creates: true });
       return { id, url: call.published.url };
     },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
 import { Canonical } from './_articles.ts';
+import { WITHOUT_FILES } from './_bounds.ts';
 import type { Media, Operations } from './_contract.ts';
 import { fitted, uploadEach } from './_files.ts';
 import { Absent, api, commentAt, CommentReply, imageAt, postAt, PostReply } from './_lemmy-api.ts';
@@ -62,6 +63,7 @@ export const lemmyPosts = {
   comment: {
     once: 'read-back',
     replies: true,
+    limits: WITHOUT_FILES,
     async send({ http, values, published, parent, post }) {
       const { comment_view: made } = await http.post(`${api(values).at}/comment`, CommentReply, {
         json: {

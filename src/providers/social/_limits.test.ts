@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Limits } from './_contract.ts';
-import { checkPost, checkReach, type FileFacts, isConverted, limitsOfItem, publicUrlOf } from './_limits.ts';
+import { limitsOfItem, takesThread } from './_item-limits.ts';
+import { checkPost, checkReach, type FileFacts, isConverted, publicUrlOf } from './_limits.ts';
 
 const limits: Limits = {
   text: 10,
@@ -95,6 +96,45 @@ describe('checkPost', () => {
     ]);
   });
 
+  test('takes kinds that count as one beside each other, and others with their own kind only', () => {
+    const sound = { contentType: 'audio/mpeg', size: 1 };
+    const album = { oneKind: ['image', 'video'], mediaTypes: ['image/*', 'video/*', 'audio/*'] } as const;
+    expect(faults('', [picture, clip], album)).toEqual([]);
+    expect(faults('', [sound, sound], { ...album, audio: {} })).toEqual([]);
+    expect(faults('', [picture, clip, sound], { ...album, audio: {} })).toEqual(['image mixed']);
+  });
+
+  test('bounds the files beside one of a kind', () => {
+    const cover: Partial<Limits> = { oneKind: ['image', 'video'], video: { beside: 1 } };
+    expect(faults('', [clip, picture], cover)).toEqual([]);
+    expect(faults('', [picture, picture, picture], cover)).toEqual([]);
+    expect(faults('', [picture, clip, picture], cover)).toEqual(['image mixed']);
+  });
+
+  test('judges a GIF as it is where it is sent so, and else as a picture', () => {
+    const gif = { ...picture, contentType: 'image/gif' };
+    const asItIs = { mediaTypes: ['image/jpeg', 'image/gif'], animated: { bytes: 10, beside: 0 } };
+    expect(faults('', [gif], asItIs)).toEqual([]);
+    expect(faults('', [{ ...gif, size: 11 }], asItIs)).toEqual(['image.0 max_bytes']);
+    expect(faults('', [gif, picture], asItIs)).toEqual(['image mixed']);
+    expect(faults('', [{ ...gif, size: 11 }, picture])).toEqual([]);
+    expect(isConverted({ ...limits, ...asItIs, image: { bytes: 5 } }, gif)).toBe(false);
+  });
+
+  test('asks for the chosen picture of a video', () => {
+    const chosen = { video: { thumbnail: true } } as const;
+    expect(faults('', [{ ...clip, thumbnail: {} }, picture], { ...chosen, oneKind: ['image', 'video'] })).toEqual([]);
+    expect(faults('', [clip], chosen)).toEqual(['image.0 thumbnail']);
+  });
+
+  test('takes a shape at the limit that no decimal number is', () => {
+    const shape = { image: { ratio: [1 / 3, 3] as const } };
+    expect(faults('', [{ ...picture, width: 500, height: 1_500 }], shape)).toEqual([]);
+    expect(
+      checkPost({ ...limits, ...shape }, { text: '', files: [{ ...picture, width: 499, height: 1_500 }] }),
+    ).toEqual([{ field: 'image.0', message: 'width by height is less than 0.333 (0.333)', rule: 'ratio' }]);
+  });
+
   test('allows a shorter text beside files', () => {
     expect(faults('xxxxxx', [], { textWithFiles: 5 })).toEqual([]);
     expect(faults('xxxxx', [picture], { textWithFiles: 5 })).toEqual([]);
@@ -166,10 +206,26 @@ describe('limitsOfItem', () => {
       { post_type: 'post' },
       { post_type: 'toString' },
       { post_type: null },
+      { post_type: { toString: 1 } },
+      { post_type: ['story'] },
       { other: 'story' },
     ])
       expect(of(settings)).toEqual({ ...limits, needsMedia: true });
     expect(limitsOfItem({ limits, threads: 'none' }, { post_type: 'story' }, false)).toEqual(limits);
+  });
+
+  test('are those of a type that stands inside of other settings', () => {
+    const inside: Limits = { ...limits, byType: { setting: 'target.0.type', limits: { link: { media: 0 } } } };
+    const of = (settings: Record<string, unknown>) =>
+      limitsOfItem({ limits: inside, threads: 'none' }, settings, false).media;
+    expect(of({ target: [{ type: 'link' }] })).toBe(0);
+    for (const target of [undefined, null, 'link', [], [null], [{ type: 'self' }]]) expect(of({ target })).toBe(4);
+  });
+
+  test('say whether a post can have a thread', () => {
+    const article: Limits = { ...limits, byType: { setting: 'type', limits: { article: { single: true } } } };
+    const takes = (threads: 'reply' | 'none', type?: string) => takesThread({ limits: article, threads }, { type });
+    expect([takes('reply'), takes('reply', 'article'), takes('none')]).toEqual([true, false, false]);
   });
 
   test('of later items need no media', () => {
@@ -181,9 +237,9 @@ describe('limitsOfItem', () => {
   });
 
   test('of comments are without those of a type, and of the length of a comment', () => {
-    const comments = { limits: typed, threads: 'comment', commentText: 7 } as const;
+    const comments = { limits: typed, threads: 'comment', commentLimits: { text: 7 } } as const;
     expect(limitsOfItem(comments, { post_type: 'story' }, true)).toEqual({ ...limits, text: 7, needsMedia: false });
-    expect(limitsOfItem({ ...comments, commentText: undefined }, {}, true).text).toBe(10);
+    expect(limitsOfItem({ ...comments, commentLimits: undefined }, {}, true).text).toBe(10);
     expect(limitsOfItem(comments, {}, false).text).toBe(10);
   });
 });

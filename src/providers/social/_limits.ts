@@ -2,7 +2,7 @@ import { countText, UNIT_WORDS } from '../kit/protocols/counted-text.ts';
 import { findInText, type Found } from '../kit/protocols/text.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Picture } from '../kit/declare/media.ts';
-import type { FileLimits, Limits, Media, MediaKind, Threads } from './_contract.ts';
+import type { FileLimits, Limits, Media, MediaKind } from './_contract.ts';
 
 /** What is known of a file of a post. */
 export interface FileFacts {
@@ -13,6 +13,8 @@ export interface FileFacts {
   height?: number | undefined;
   /** Of a video or sound. */
   seconds?: number | undefined;
+  /** The picture that was chosen for a video. */
+  thumbnail?: unknown;
 }
 /** A post, or an item of a thread. Files that lie outside are known when the post is sent: undefined. */
 export interface Judged {
@@ -30,28 +32,6 @@ export interface Issue {
 }
 
 type Settings = Readonly<Record<string, unknown>>;
-/** What a network takes in posts and in the items behind them. */
-export interface ThreadLimits {
-  limits: Limits;
-  threads: Threads;
-  /** Greatest length of a comment, where it is not that of a post. */
-  commentText?: number | undefined;
-}
-
-/**
- * The limits of one item: those of its type (`byType`), by the settings of the post. Later items need no media; one
- * that is a comment has no type.
- */
-export function limitsOfItem(
-  { limits: { byType, ...limits }, threads, commentText = limits.text }: ThreadLimits,
-  settings: Settings,
-  isLater: boolean,
-): Limits {
-  if (isLater && threads === 'comment') return { ...limits, needsMedia: false, text: commentText };
-  const type = byType && String(settings[byType.setting]);
-  const own = type !== undefined && Object.hasOwn(byType!.limits, type) ? byType!.limits[type] : undefined;
-  return { ...limits, ...own, ...(isLater && { needsMedia: false }) };
-}
 
 /**
  * What a network would refuse of a post, before it is asked. Pictures are converted and scaled to what it takes, so
@@ -99,9 +79,13 @@ function* checkFinds(limits: Limits, plain: string): Generator<Issue> {
 
 /** The part of `checkPost` that looks at the files; an outside one counts, and is looked at when it has been fetched. */
 export function* checkFiles(limits: Limits, files: readonly (FileFacts | undefined)[]): Generator<Issue> {
-  const { media, mediaTypes, oneKind } = limits;
+  const { media, oneKind } = limits;
   if (files.length > media)
-    yield fault('image', `at most ${media} files can be attached (${files.length})`, 'max_items');
+    yield fault(
+      'image',
+      `${media === 0 ? 'no' : `at most ${media}`} files can be attached (${files.length})`,
+      'max_items',
+    );
   const kinds = files.map((file) => file && kindOf(file));
   for (const kind of KINDS) {
     const most = limits[kind]?.count;
@@ -110,20 +94,29 @@ export function* checkFiles(limits: Limits, files: readonly (FileFacts | undefin
       yield fault('image', `at most ${most} ${kind} files can be attached (${count})`, 'max_items');
   }
   const mixed = KINDS.filter((kind) => kinds.includes(kind));
-  if (oneKind && mixed.length > 1)
+  if (oneKind && mixed.length > 1 && !(oneKind !== true && mixed.every((kind) => oneKind.includes(kind))))
     yield fault('image', `${mixed.map((kind) => PLURALS[kind]).join(' and ')} cannot be in one post`, 'mixed');
+  const beside = Math.min(...files.map((file) => (file && rulesOf(limits, file)?.beside) ?? Infinity));
+  if (files.length > beside + 1)
+    yield fault('image', `at most ${beside + 1} files can be in a post with such a file (${files.length})`, 'mixed');
   if (files.length > media) return; // the fault of the post, not of each file
   for (const [n, file] of files.entries()) {
     if (!file) continue;
-    const kind = kindOf(file);
-    const rules = limits[kind] ?? (kind === 'audio' ? limits.video : undefined);
-    for (const issue of checkFile(file, mediaTypes, rules)) yield { ...issue, field: `image.${n}` };
+    for (const issue of checkFile(limits, file)) yield { ...issue, field: `image.${n}` };
   }
+}
+const isAnimated = ({ animated }: Limits, { contentType }: FileFacts): boolean =>
+  animated !== undefined && contentType === 'image/gif';
+function rulesOf(limits: Limits, file: FileFacts): FileLimits | undefined {
+  if (isAnimated(limits, file)) return limits.animated;
+  const kind = kindOf(file);
+  return limits[kind] ?? (kind === 'audio' ? limits.video : undefined);
 }
 
 /** Tells whether a picture is sent in another form than it has: converted, scaled or compressed. */
-export function isConverted({ mediaTypes, image: { bytes, side } = {} }: Limits, file: FileFacts): boolean {
-  if (kindOf(file) !== 'image') return false;
+export function isConverted(limits: Limits, file: FileFacts): boolean {
+  const { mediaTypes, image: { bytes, side } = {} } = limits;
+  if (kindOf(file) !== 'image' || isAnimated(limits, file)) return false;
   const longer = Math.max(file.width ?? 0, file.height ?? 0);
   return (
     !mediaTypes.some((type) => takes(type, file.contentType)) ||
@@ -149,16 +142,19 @@ export function publicUrlOf(file: Reach | Picture): string {
   return file.publicUrl;
 }
 
-function* checkFile(file: FileFacts, types: readonly string[], rules: FileLimits = {}): Generator<Issue> {
-  const { contentType, size, width, height, seconds } = file;
-  const isImage = kindOf(file) === 'image';
+function* checkFile(limits: Limits, file: FileFacts): Generator<Issue> {
+  const { contentType, size, width, height, seconds, thumbnail } = file;
+  const { mediaTypes: types } = limits;
+  const rules = rulesOf(limits, file) ?? {};
+  const isImage = kindOf(file) === 'image' && !isAnimated(limits, file);
   if (!types.some((type) => takes(type, contentType) || (isImage && type.startsWith('image/'))))
     return yield fault('', `${contentType} is not taken (${types.join(', ') || 'no files are'})`, 'type');
   if (!isImage && rules.bytes !== undefined && size > rules.bytes)
     yield fault('', `the file is larger than ${rules.bytes} bytes (${size})`, 'max_bytes');
+  if (rules.thumbnail && !thumbnail) yield fault('', 'choose a picture that is shown for it', 'thumbnail');
   yield* checkRange('the length in seconds', seconds, rules.seconds, 'duration');
   if (width === undefined || height === undefined) return;
-  yield* checkRange('width by height', Math.round((width / height) * 1_000) / 1_000, rules.ratio, 'ratio');
+  yield* checkRange('width by height', width / height, rules.ratio, 'ratio');
   const [least, most] = rules.side ?? [];
   yield* checkRange('the shorter side in pixels', Math.min(width, height), least && [least, Infinity], 'side');
   if (!isImage) yield* checkRange('the longer side in pixels', Math.max(width, height), most && [0, most], 'side');
@@ -172,8 +168,9 @@ function* checkRange(
 ): Generator<Issue> {
   if (value === undefined || !range) return;
   const [least, most] = range;
-  if (value < least) yield fault('', `${what} is less than ${least} (${value})`, rule);
-  if (value > most) yield fault('', `${what} is more than ${most} (${value})`, rule);
+  const shown = (one: number) => Math.round(one * 1_000) / 1_000;
+  if (value < least) yield fault('', `${what} is less than ${shown(least)} (${shown(value)})`, rule);
+  if (value > most) yield fault('', `${what} is more than ${shown(most)} (${shown(value)})`, rule);
 }
 
 const fault = (field: string, message: string, rule: string): Issue => ({ field, message, rule });

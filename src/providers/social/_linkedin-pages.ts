@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
 import type { Operations } from './_contract.ts';
-import { COMMENT_CHARACTERS, readMember } from './_linkedin.ts';
+import { COMMENT_LIMITS, readMember } from './_linkedin.ts';
 import { authoredBy } from './_linkedin-author.ts';
 import { findComments, readComments, sendComment } from './_linkedin-comments.ts';
 import { findReposts, repeat } from './_linkedin-posts.ts';
@@ -57,7 +57,7 @@ export const linkedinPages = {
   comment: {
     once: 'read-back',
     replies: true,
-    text: COMMENT_CHARACTERS,
+    limits: COMMENT_LIMITS,
     send: (call) => sendComment(authored(call)),
     find: (call) => findComments(authored(call)),
   },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import type { Http } from '../kit/wire/http.ts';
+import { WITHOUT_FILES } from './_bounds.ts';
 import type { Limits, Mention } from './_contract.ts';
 
 /**
@@ -56,7 +57,7 @@ export const LINKEDIN = {
   limits,
 } as const;
 
-export const COMMENT_CHARACTERS = 1_250;
+export const COMMENT_LIMITS = { text: 1_250, ...WITHOUT_FILES };
 
 export const Settings = z.looseObject({
   post_as_images_carousel: z.boolean().optional(),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { shownText } from '../../platform/content/index.ts';
 import { sameText } from '../kit/protocols/text.ts';
 import type { Http } from '../kit/wire/http.ts';
+import { WITHOUT_FILES } from './_bounds.ts';
 import type { CommentTold, Operations, Published } from './_contract.ts';
 import { Account, me, pictureAt } from './_peertube-channel.ts';
 import type { credentials } from './_peertube-login.ts';
@@ -78,6 +79,7 @@ export const peertubeReading = {
   comment: {
     once: 'read-back',
     replies: true,
+    limits: WITHOUT_FILES,
     async send({ published, parent, post, ...line }) {
       const video = await idHere(line, published);
       const path = parent ? `/videos/${video}/comments/${parent.id}` : `/videos/${video}/comment-threads`;

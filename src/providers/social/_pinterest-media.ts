@@ -31,8 +31,6 @@ export async function prepareVideo({
 }: Connection & Saving & { post: Post }): Promise<Prepared> {
   const video = post.media.find(isVideo);
   if (!video) return 'ready';
-  if (post.media.length > 2)
-    throw refused('rejected', 'Pinterest takes one video, with at most one picture as its cover');
   const { mediaId } = Saved.parse(saved);
   if (mediaId === undefined) {
     const { media_id, upload_url, upload_parameters } = await http.post('/media', Registered, {

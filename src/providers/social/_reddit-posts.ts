@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
+import { WITHOUT_FILES } from './_bounds.ts';
 import type { NewComment, Operations, Published } from './_contract.ts';
 import { uploadEach } from './_files.ts';
 import { listOf, me, RAW, Said, secondsToDate } from './_reddit-reading.ts';
@@ -56,8 +57,8 @@ async function ownComments({ http, since, published, parent, post }: Looking & N
 
 /** Posts of a subreddit, and comments. */
 export const redditPosts = {
-  async prepare({ http, clock, post, settings: { subreddit }, saved, save }) {
-    const files = await filesOf(subreddit[0].value, post);
+  async prepare({ http, clock, post, saved, save }) {
+    const files = await filesOf(post);
     return uploadEach(
       files,
       Saved.parse(saved).assets,
@@ -83,7 +84,7 @@ export const redditPosts = {
   comment: {
     once: 'read-back',
     replies: true,
-    text: 10_000,
+    limits: { text: 10_000, ...WITHOUT_FILES },
     async send({ http, published: { id }, parent, post }) {
       const answer = await http.post('/api/comment', answerOf(z.object({ things: z.tuple([Thing]) })), {
         form: { api_type: 'json', thing_id: parent?.id ?? id, text: post.text },

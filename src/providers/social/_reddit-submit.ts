@@ -76,15 +76,11 @@ const typeOf = ({ type, url }: Target, { media }: Pick<Post, 'media'>) =>
   type ?? (media.length > 0 ? 'media' : url ? 'link' : 'self');
 
 /** The files to upload: those of the post, and the thumbnail of a video. */
-export async function filesOf(target: Target, { media }: Post): Promise<SentFile[]> {
-  const type = typeOf(target, { media });
-  if (type !== 'media' && media.length > 0) throw refused('rejected', `A post of type ${type} has no files`);
-  if (type === 'media' && media.length === 0) throw refused('rejected', 'A post of type media needs a file');
+export async function filesOf({ media }: Post): Promise<SentFile[]> {
   const [video] = media.filter(({ kind }) => kind === 'video');
   const rules = { maxBytes: PICTURE_BYTES, types: PICTURE_TYPES };
   if (!video) return Promise.all(media.map((item) => fitted(item, rules)));
-  if (!video.thumbnail) throw refused('rejected', 'Reddit shows a picture for each video: choose its thumbnail');
-  return [video, video.thumbnail];
+  return [video, video.thumbnail!]; // `thumbnail` of the limits
 }
 
 /** Puts a file into the store of Reddit. */

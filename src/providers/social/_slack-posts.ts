@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { refused } from '../kit/declare/fallback.ts';
 import type { Operations } from './_contract.ts';
 import {
   addresses,
@@ -39,7 +38,6 @@ export const slackPosts = {
   comment: {
     once: 'read-back',
     async send({ http, post, published }) {
-      if (post.media.length > 0) throw refused('rejected', 'Comments in Slack have no files here');
       const { channel, ts } = partsOf(published.id);
       const at = await addresses(http);
       return at(channel, await sendText(http, channel, post, ts));

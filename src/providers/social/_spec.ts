@@ -92,8 +92,8 @@ type Making<C> = Once<C> & { send(call: C & Handle): Promise<Published> };
 type Commenting<F extends Fields> = Making<Connection<F> & NewComment> & {
   /** Comments can answer comments (`parent`). */
   replies?: true;
-  /** Greatest length of a comment, in the unit of `limits`. Default: that of a post. */
-  text?: number;
+  /** What differs from the limits of a post. The types of posts are none of comments. */
+  limits?: Partial<Omit<Limits, 'unit' | 'byType'>>;
 };
 
 /** The look-up of an account of anybody by its handle. */

@@ -5,8 +5,6 @@ import type { Http } from '../kit/wire/http.ts';
 import type { App, Connection, Media, Post, Published } from './_contract.ts';
 import { sentFile } from './_files.ts';
 
-/** Greatest length of a text beside files. */
-export const CAPTION = 1_024;
 const PICTURE_BYTES = 10_000_000;
 /** Of width and height of a picture together, in pixels. */
 const PICTURE_SIDES = 10_000;
@@ -88,14 +86,13 @@ async function partOf(item: Media, n: number, { length }: readonly Media[]): Pro
 
 /** Sends a message with its files, as an answer to another message where one is named. */
 export async function send(line: Connection, chat_id: string, post: Post, answeredId?: number): Promise<Published> {
-  const { text, plain, media } = post;
+  const { text, media } = post;
   const reply = answeredId !== undefined && { message_id: answeredId };
   if (media.length === 0) {
     const json = { chat_id, text, parse_mode: 'HTML', ...(reply && { reply_parameters: reply }) };
     const sent = await make(line, 'sendMessage', Sent, { json });
     return published(sent.chat, [sent.message_id]);
   }
-  checkMedia(media, plain);
   const parts: Part[] = [];
   for (const [n, item] of media.entries()) parts.push(await partOf(item, n, media));
   const caption = text && { caption: text, parse_mode: 'HTML' };
@@ -122,13 +119,6 @@ export async function send(line: Connection, chat_id: string, post: Post, answer
     sent[0].chat,
     sent.map(({ message_id }) => message_id),
   );
-}
-
-function checkMedia(media: readonly Media[], plain: string): void {
-  if (plain.length > CAPTION)
-    throw refused('rejected', `A text beside files has at most ${CAPTION} characters (${plain.length})`);
-  const kinds = new Set(media.map(({ kind }) => (kind === 'video' ? 'image' : kind)));
-  if (kinds.size > 1) throw refused('rejected', 'Documents and sounds go with files of their own kind only');
 }
 
 /** Forwards messages of another chat into this one. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { WITHOUT_FILES } from './_bounds.ts';
 import type { Connection, Operations } from './_contract.ts';
 import { uploadEach } from './_files.ts';
 import { ownComments, writeComment } from './_vk-comments.ts';
@@ -55,6 +56,7 @@ export const vkPosts = {
   comment: {
     once: 'key',
     replies: true,
+    limits: WITHOUT_FILES,
     send: (call) => writeComment(call),
     find: (call) => ownComments(call),
   },

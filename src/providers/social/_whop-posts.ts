@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
+import { WITHOUT_FILES } from './_bounds.ts';
 import type { Operations, Published } from './_contract.ts';
 import { prepareFiles, Saved } from './_whop-files.ts';
 import { experienceOf, ForumPost, PAGE, Posts, published, type Read } from './_whop-reading.ts';
@@ -60,6 +61,7 @@ export const forumPosts = {
   comment: {
     once: 'read-back',
     replies: true,
+    limits: WITHOUT_FILES,
     async send({ http, post, published: of, parent }) {
       const experience = experienceOf(of);
       const json = { experience_id: experience, parent_id: parent?.id ?? of.id, content: post.text };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Field } from '../kit/declare/fields.ts';
 import { shownText } from '../../platform/content/index.ts';
+import { WITHOUT_FILES } from './_bounds.ts';
 import type { CommentTold, Operations } from './_contract.ts';
 import { Entry, placeOf, publishedAs } from './_wordpress-post.ts';
 
@@ -45,6 +46,7 @@ export const wordpressComments = {
   comment: {
     once: 'read-back',
     replies: true,
+    limits: WITHOUT_FILES,
     async send({ http, values, published, parent, post }) {
       if (placeOf(published).site !== values.domain) throw refused('rejected', 'The post is at another site');
       const json = { post: Number(published.id), content: post.text, ...(parent && { parent: Number(parent.id) }) };

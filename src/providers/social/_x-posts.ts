@@ -5,9 +5,17 @@ import type { Limits, Operations, Published } from './_contract.ts';
 import { checkFiles } from './_limits.ts';
 import { repeated, similar } from './_x-own.ts';
 import { bodyOf, draftOf, filesOf, isArticle, published, type Settings } from './_x-post.ts';
-import { IMAGE_BYTES, Saved, uploadStep } from './_x-upload.ts';
+import { GIF_BYTES, IMAGE_BYTES, Saved, uploadStep } from './_x-upload.ts';
 
-const ARTICLE = { text: 100_000, unit: 'characters', media: 20, mediaTypes: ['image/*'], image: {} } as const;
+const ARTICLE = {
+  text: 100_000,
+  unit: 'characters',
+  media: 20,
+  mediaTypes: ['image/*'],
+  image: {},
+  animated: { bytes: GIF_BYTES },
+  single: true,
+} as const;
 export const LIMITS: Limits = {
   text: 280,
   unit: 'weighted',
@@ -16,6 +24,7 @@ export const LIMITS: Limits = {
   mediaTypes: ['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'video/mp4', 'video/quicktime', 'video/webm'],
   image: { bytes: IMAGE_BYTES },
   video: { count: 1, bytes: 512_000_000, seconds: [0.5, 140], ratio: [1 / 3, 3] },
+  animated: { bytes: GIF_BYTES, beside: 0 },
   byType: { setting: 'post_type', limits: { article: ARTICLE } },
 };
 
@@ -31,8 +40,6 @@ export const xPosts = {
     // the limits of a network with limits of its own by account are the adapter's to check
     const [issue] = checkFiles(article ? { ...LIMITS, ...ARTICLE } : LIMITS, post.media);
     if (issue) throw refused('rejected', issue.message);
-    if (post.media.length > 1 && post.media.some(({ contentType }) => contentType === 'image/gif') && !article)
-      throw refused('rejected', 'X takes an animated picture only alone');
     const next = filesOf(post, article)[state.ids.length];
     if (next) return uploadStep(line, next, state);
     if (article && state.draft === undefined) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { WITHOUT_FILES } from './_bounds.ts';
 import type { CommentTold, Metric, Operations, Published } from './_contract.ts';
 import { Video } from './_youtube-upload.ts';
 
@@ -79,7 +80,7 @@ export const youtubeReading = {
   comment: {
     once: 'read-back',
     replies: true,
-    text: 10_000,
+    limits: { text: 10_000, ...WITHOUT_FILES },
     async send({ http, published: { id: videoId }, parent, post }) {
       const text = { textOriginal: post.text };
       const { id } = parent

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { refused } from '../kit/declare/fallback.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { social } from './_contract.ts';
 import { instagramPosts, limits, Settings } from './_instagram.ts';
@@ -49,7 +48,10 @@ export default social({
   once: 'two-phase',
   threads: 'comment',
   limits,
-  settings: Settings,
+  settings: Settings.refine(({ audio }) => !audio, {
+    path: ['audio'],
+    message: 'needs an account that is connected by Facebook',
+  }),
   plugs: plugsOf('instagram-standalone', ['auto-comment']),
   ...instagramPosts,
   ...instagramReading,
@@ -58,11 +60,5 @@ export default social({
     const query = { fields: 'user_id,username,name,profile_picture_url' };
     const { user_id: id, username, name, profile_picture_url: picture } = await http.get('/me', Me, { query });
     return { id, name: name || username, handle: `@${username}`, picture };
-  },
-
-  async prepare(call) {
-    if (call.settings.audio)
-      throw refused('rejected', 'Music needs an account that is connected by Facebook: leave it out');
-    return instagramPosts.prepare(call);
   },
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { whenFailed } from '../kit/declare/fallback.ts';
 import { social } from './_contract.ts';
-import { COMMENT_CHARACTERS, LINKEDIN, linkedinLogin, readMember, Settings } from './_linkedin.ts';
+import { COMMENT_LIMITS, LINKEDIN, linkedinLogin, readMember, Settings } from './_linkedin.ts';
 import { authoredBy, linkedinPosts } from './_linkedin-author.ts';
 import { sendComment } from './_linkedin-comments.ts';
 import { repeat } from './_linkedin-posts.ts';
@@ -44,7 +44,7 @@ export default social({
   comment: {
     once: 'at-most-once', // comments of members cannot be read
     replies: true,
-    text: COMMENT_CHARACTERS,
+    limits: COMMENT_LIMITS,
     send: (call) => sendComment(authored(call)),
   },
   repost: { once: 'at-most-once', send: (call) => repeat(authored(call)) },

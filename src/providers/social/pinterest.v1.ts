@@ -37,7 +37,7 @@ export default social({
     needsMedia: true,
     mediaTypes: ['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'video/mp4', 'video/x-m4v', 'video/quicktime'],
     image: { count: 5, bytes: 20_000_000 },
-    video: { count: 1, bytes: 2_000_000_000, seconds: [4, 900], ratio: [0.562, 1.91] },
+    video: { count: 1, beside: 1, bytes: 2_000_000_000, seconds: [4, 900], ratio: [0.562, 1.91] }, // its cover
   },
   settings: Settings,
   plugs: plugsOf('pinterest', ['repost-from']),

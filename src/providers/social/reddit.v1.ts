@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { clientApp } from '../kit/protocols/oauth.ts';
+import { WITHOUT_FILES } from './_bounds.ts';
 import { social } from './_contract.ts';
 import { plugsOf } from './_plugs.ts';
 import { redditPosts } from './_reddit-posts.ts';
@@ -49,7 +50,11 @@ export default social({
     mediaTypes: ['image/jpeg', 'image/png', 'image/gif', 'video/mp4', 'video/quicktime'],
     oneKind: true,
     image: { bytes: PICTURE_BYTES },
-    video: { count: 1, bytes: 1_000_000_000, seconds: [0, 900] },
+    video: { count: 1, bytes: 1_000_000_000, seconds: [0, 900], thumbnail: true },
+    byType: {
+      setting: 'subreddit.0.value.type',
+      limits: { self: WITHOUT_FILES, link: WITHOUT_FILES, media: { needsMedia: true } },
+    },
   },
   settings: Settings,
   plugs: plugsOf('reddit', ['auto-comment']),

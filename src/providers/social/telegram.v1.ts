@@ -5,7 +5,7 @@ import { social } from './_contract.ts';
 import { chosenPage } from './_pages.ts';
 import { plugsOf } from './_plugs.ts';
 import { seriesOfNow } from './_series.ts';
-import { ask, CAPTION, Chat, forward, partsOf, send } from './_telegram-bot.ts';
+import { ask, Chat, forward, partsOf, send } from './_telegram-bot.ts';
 import { expectRights, wordLogin } from './_telegram-login.ts';
 
 const PICTURES = ['image/jpeg', 'image/png', 'image/webp', 'image/gif'];
@@ -50,8 +50,9 @@ export default social({
   limits: {
     text: 4_096,
     unit: 'utf16',
-    textWithFiles: CAPTION,
+    textWithFiles: 1_024,
     media: 10,
+    oneKind: ['image', 'video'], // https://core.telegram.org/bots/api#sendmediagroup
     mediaTypes: TYPES,
     image: { bytes: 10_000_000, ratio: [0.05, 20] },
     video: { bytes: FILE_BYTES },

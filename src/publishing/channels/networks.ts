@@ -54,7 +54,7 @@ export function rulesOfNetwork(
     title: adapter.title,
     limits: limitsOfChannel(adapter.limits, server),
     threads: adapter.threads,
-    commentText: adapter.comment?.text,
+    commentLimits: adapter.comment?.limits,
     write: writerFor(deps, adapter),
     fileSettings: adapter.fileSettings,
     hasComments: adapter.comment !== undefined,

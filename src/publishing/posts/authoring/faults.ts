@@ -1,5 +1,5 @@
 import { AppError } from '../../../platform/kernel/index.ts';
-import { checkPost, type FileFacts, type Issue, limitsOfItem } from '../../../providers/registry/index.ts';
+import { checkPost, type FileFacts, type Issue, limitsOfItem, takesThread } from '../../../providers/registry/index.ts';
 import type { NetworkRules } from '../ports.ts';
 import type { ChannelSummary } from './channels.ts';
 import { judgeFirstComment } from './follow-ups.ts';
@@ -46,7 +46,7 @@ export function contentFault({ rules, channel }: JudgedThread, issues: readonly 
 function* checkItems({ rules, channel, settings: own, items }: JudgedThread): Generator<Issue> {
   const settings = { ...channel.settings, ...own };
   for (const [index, { at, content, files, isLater }] of items.entries()) {
-    if (isLater && rules.threads === 'none') {
+    if (isLater && !takesThread(rules, settings)) {
       yield { field: at.slice(0, -1), message: 'a post has one item here, and no thread', rule: 'max_items' };
       continue;
     }

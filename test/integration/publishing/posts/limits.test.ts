@@ -87,7 +87,7 @@ describe('limits by the type of a post', () => {
 });
 
 test('later items that are comments have the length of a comment, and none of the limits of a type [S108]', async () => {
-  const comment = { once: 'at-most-once', text: 5, send: async () => ({ id: 'c', url: '' }) } as const;
+  const comment = { once: 'at-most-once', limits: { text: 5 }, send: async () => ({ id: 'c', url: '' }) } as const;
   const typed: Limits = {
     ...limits,
     needsMedia: true,
