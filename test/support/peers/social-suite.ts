@@ -318,6 +318,7 @@ export const socialSuite: Suite<SocialAdapter, Port, SocialFixture> = {
     ...goingOnChecks(adapter, fixture),
     ...timeChecks(adapter, fixture),
     ...pictureChecks(adapter, fixture),
+    ...placeChecks(adapter, fixture),
     ...limitChecks(adapter),
   ],
 };
@@ -572,3 +573,30 @@ const pictureChecks = (adapter: SocialAdapter, fixture: SocialFixture): Check[] 
       },
     }));
 const isStill = ({ contentType }: Media): boolean => ['image/jpeg', 'image/png'].includes(contentType);
+
+const PLACE = /\/\/[^/"\\\s]+/g;
+/** The same answers, in which every address is one of another server. */
+const elsewhere = <T>(says: T): T => JSON.parse(JSON.stringify(says).replace(PLACE, '//elsewhere.example')) as T;
+
+/** A server that its user chose may answer any address, of uploads too: nothing is sent to another server. */
+const placeChecks = (adapter: SocialAdapter, fixture: SocialFixture): Check[] =>
+  Object.values(adapter.credentials).some(({ form }) => form === 'origin')
+    ? fixture.cases
+        .filter(({ exchanges }) => exchanges.length > 0)
+        .map((one) => ({
+          name: `${one.operation}${one.name === undefined ? '' : ` (${one.name})`}: asks no server that an answer names`,
+          async run() {
+            const clock = { ...systemClock, now: () => fixture.now ?? systemClock.now(), sleep: async () => {} };
+            const wire = await sharedWire();
+            await using providers = localProviders({ clock, outbound: wire.outbound });
+            const values = { ...fixture.values, ...one.values };
+            const port = socialSuite.open(providers, adapter, values, fixture);
+            wire.plays(one.exchanges.map((exchange) => ({ ...exchange, says: elsewhere(exchange.says) })));
+            const outcome = socialSuite.operations[one.operation]!(port, one.input);
+            await outcome.catch(() => undefined); // refused or not, it is about what was asked
+            const known = one.exchanges.map(({ asks }) => new URL(asks.url).host);
+            const strange = wire.asked.filter((asked) => !known.some((host) => asked.includes(`//${host}/`)));
+            expect(strange).toEqual([]);
+          },
+        }))
+    : [];
