@@ -108,7 +108,10 @@ export async function startCampaign(faults: Faults = {}) {
           ) as kinds
         from posts p
         join channels c on c.id = p.channel_id`;
-      return new Map(rows.map((row) => [row.id, row]));
+      // where steps take long, a post that waits for its network between them is claimed again
+      const onceIn = (kinds: readonly string[]) =>
+        kinds.filter((kind, n) => kind !== 'claimed' || kinds[n - 1] !== kind);
+      return new Map(rows.map((row) => [row.id, { ...row, kinds: onceIn(row.kinds) }]));
     },
     /** The outcome of a post that is published, with the release that its fixture has. */
     async publishedAs({ adapter: { id } }: Target, release: Published | undefined) {
