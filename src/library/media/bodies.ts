@@ -82,7 +82,7 @@ export function openBodies({ pictures, incoming }: Options): Bodies {
       await using object = stored;
       const asked = range && { start: range.from, end: range.to - 1 };
       let missing = range ? range.to - range.from : object.size;
-      const pieces: AsyncIterable<Uint8Array> = (lent && object.lend?.(asked)) ?? object.read(asked);
+      const pieces: AsyncIterable<Uint8Array> = (lent && object.lend?.(lent, asked)) ?? object.read(asked);
       for await (const piece of pieces) {
         signal.throwIfAborted();
         missing -= piece.length;

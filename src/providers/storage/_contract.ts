@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Adapter, Manifest } from '../kit/declare/adapter.ts';
 import type { Fields } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
+import type { LentMemory } from '../kit/declare/media.ts';
 
 /** The exact size of an object, and the type that it is served as. */
 export interface ContentKind {
@@ -23,7 +24,7 @@ export interface Stored extends AsyncDisposable {
    */
   read(range?: { start: number; end: number }): Readable;
   /** As `read`, but lends its pieces (`BodyReading`); absent where they come in memory of their own. */
-  lend?(range?: { start: number; end: number }): AsyncIterable<Uint8Array>;
+  lend?(memory: LentMemory, range?: { start: number; end: number }): AsyncIterable<Uint8Array>;
 }
 
 /** An upload in parts. */

@@ -3,6 +3,7 @@ import { constants, type Stats } from 'node:fs';
 import { copyFile, type FileHandle, lstat, mkdir, open, realpath, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join, sep } from 'node:path';
 import { refused } from '../kit/declare/fallback.ts';
+import type { LentMemory } from '../kit/declare/media.ts';
 import { type Content, isKey, type Store, type Stored } from './_contract.ts';
 import { codeOf, isMissing, worded } from './_disk-failures.ts';
 import { type Disk, openDiskMultipart } from './_disk-multipart.ts';
@@ -153,14 +154,18 @@ function stored(handle: FileHandle, { size, mtime }: Stats): Stored {
     size,
     modified: mtime,
     read: (range) => handle.createReadStream({ ...range, autoClose: true, highWaterMark: PIECE_BYTES }),
-    lend: (range) => lend(handle, { start: 0, end: size - 1, ...range }),
+    lend: (memory, range) => lend(handle, memory, { start: 0, end: size - 1, ...range }),
     [Symbol.asyncDispose]: () => handle.close(),
   };
 }
 
 /** Pieces in buffers that go round: the one that is read now, and three that were lent before. */
-async function* lend(handle: FileHandle, { start, end }: { start: number; end: number }): AsyncGenerator<Uint8Array> {
-  const buffers: Buffer[] = [];
+async function* lend(
+  handle: FileHandle,
+  memory: LentMemory,
+  { start, end }: { start: number; end: number },
+): AsyncGenerator<Uint8Array> {
+  const buffers = memory.splice(0);
   try {
     for (let at = start, n = 0; at <= end; n++) {
       const buffer = (buffers[n % LENT_PIECES] ??= Buffer.allocUnsafeSlow(Math.min(PIECE_BYTES, end + 1 - at)));
@@ -170,6 +175,7 @@ async function* lend(handle: FileHandle, { start, end }: { start: number; end: n
       yield buffer.subarray(0, bytesRead);
     }
   } finally {
+    memory.push(...buffers);
     await handle.close();
   }
 }

@@ -15,6 +15,7 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { openOutbound } from '../../../src/platform/outbound/index.ts';
+import type { BodyReading } from '../../../src/providers/kit/declare/media.ts';
 import { openHttp } from '../../../src/providers/kit/wire/open-http.ts';
 import type { Store, Upload } from '../../../src/providers/registry/index.ts';
 import { failureOf } from '../../support/peers/fake-network.ts';
@@ -356,7 +357,7 @@ describe('lends the pieces of a file', () => {
     await using whole = await store.open('o1/film.mp4');
     const arrived = createHash('sha256');
     const pieces: Uint8Array[] = [];
-    for await (const piece of whole!.lend!()) {
+    for await (const piece of whole!.lend!([])) {
       arrived.update(piece);
       pieces.push(piece);
     }
@@ -364,11 +365,32 @@ describe('lends the pieces of a file', () => {
     expect(new Set(pieces.map((piece) => piece.buffer)).size).toBe(4);
     await using part = await store.open('o1/film.mp4');
     const some: number[] = [];
-    for await (const piece of part!.lend!({ start: 262_100, end: 262_199 })) some.push(...piece);
+    for await (const piece of part!.lend!([], { start: 262_100, end: 262_199 })) some.push(...piece);
     expect(Buffer.from(some)).toEqual(film.subarray(262_100, 262_200));
     await store.put('o1/empty', content(Buffer.alloc(0)));
     await using empty = await store.open('o1/empty');
-    for await (const piece of empty!.lend!()) throw new Error(`A piece of ${piece.length} bytes`);
+    for await (const piece of empty!.lend!([])) throw new Error(`A piece of ${piece.length} bytes`);
+  });
+
+  test('in the same memory for readings that follow one another, and never for two at a time', async () => {
+    await store.put('o1/film.mp4', content(film));
+    const memory: Buffer[] = [];
+    const open = async () => (await store.open('o1/film.mp4'))!.lend!(memory)[Symbol.asyncIterator]();
+    const usedBy = async (pieces: AsyncIterator<Uint8Array>) => {
+      const used = new Set<ArrayBufferLike>();
+      for (let next = await pieces.next(); !next.done; next = await pieces.next()) used.add(next.value.buffer);
+      return used;
+    };
+    const first = await usedBy(await open());
+    expect(await usedBy(await open())).toEqual(first);
+    const [one, other] = [await open(), await open()];
+    const held = (await one.next()).value as Uint8Array;
+    const before = Buffer.from(held);
+    const others = await usedBy(other);
+    expect(others.has(held.buffer)).toBe(false);
+    expect(before.equals(held)).toBe(true);
+    expect(new Set(memory.map((piece) => piece.buffer))).toEqual(others);
+    await one.return!();
   });
 
   test.each(['http', 'https'])('and each byte arrives by %s at a server that reads slowly', async (scheme) => {
@@ -402,9 +424,9 @@ describe('lends the pieces of a file', () => {
       name: 'film.mp4',
       contentType: 'video/mp4',
       size: film.length,
-      async *open(how?: { lent?: true }) {
-        expect(how).toEqual({ lent: true });
-        yield* (await store.open('o1/film.mp4'))!.lend!();
+      async *open(how?: BodyReading) {
+        expect(how).toEqual({ lent: [] });
+        yield* (await store.open('o1/film.mp4'))!.lend!(how!.lent!);
       },
     };
     await wire.post('/whole', z.unknown(), { bytes: body });

@@ -1,9 +1,14 @@
 /**
+ * Buffers for the pieces of a body. A reading takes them out, adds what it lacks, and gives them back when it has ended;
+ * the next one may then be handed the same ones, when nobody has pieces of the one before any more.
+ */
+export type LentMemory = Buffer[];
+/**
  * `lent`: the memory of a piece may be used again once a third piece after it was asked for. For readers that pass
  * pieces on and keep none: a new buffer for each costs them a collection of garbage every few megabytes.
  */
 export interface BodyReading {
-  lent?: true;
+  lent?: LentMemory;
 }
 /** A body of known length that is sent in chunks and never held in memory as a whole. */
 export interface Body {

@@ -69,7 +69,7 @@ export function addNamed(into: URLSearchParams, named: Named): void {
 
 /** The connection has written a piece, or keeps it whole, before it takes the second one after it. */
 const streamOf = (file: Body) => ({
-  from: { [Symbol.asyncIterator]: () => file.open({ lent: true })[Symbol.asyncIterator]() },
+  from: { [Symbol.asyncIterator]: () => file.open({ lent: [] })[Symbol.asyncIterator]() },
   bytes: file.size,
 });
 

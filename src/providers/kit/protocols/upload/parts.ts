@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Body, RangedFile } from '../../declare/media.ts';
+import type { Body, LentMemory, RangedFile } from '../../declare/media.ts';
 import type { Multipart } from '../multipart.ts';
 import { type Ask, askUpload, bodyOfRange, countFaults, type Kept, refuseBegin, type UploadLine } from './steps.ts';
 
@@ -48,6 +48,7 @@ export async function uploadParts<U>(
   let begun = handle?.begun ?? 0;
   let left = parts;
   const faults = countFaults(line.clock);
+  const memory: LentMemory = [];
 
   async function begin() {
     const upload = await protocol.begin();
@@ -65,7 +66,7 @@ export async function uploadParts<U>(
       const index = marks.length;
       if (index >= count || left <= 0) return { upload, marks, complete: index >= count };
       const range = { from: index * partBytes, to: Math.min((index + 1) * partBytes, file.size) };
-      const part = { index, ...range, body: bodyOfRange(file, range) };
+      const part = { index, ...range, body: bodyOfRange(file, range, memory) };
       const mark = await askUpload(line, protocol.send(upload, part), protocol.mark);
       if (mark === undefined) {
         handle = undefined;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { refused } from '../../declare/fallback.ts';
-import type { RangedFile } from '../../declare/media.ts';
+import type { LentMemory, RangedFile } from '../../declare/media.ts';
 import {
   type Ask,
   askUpload,
@@ -65,12 +65,13 @@ export async function uploadSession<R>(
   let mustAsk = handle.session !== undefined;
   let left = ranges;
   const faults = countFaults(line.clock);
+  const memory: LentMemory = [];
 
   /** Asks, or sends the next range; undefined where the session is gone. */
   async function step(session: string, range: Range): Promise<Progress<R> | undefined> {
     if (mustAsk) return askUpload(line, protocol.ask(session, size), protocol.asked);
     left -= 1;
-    const call = { ...protocol.send(session, range), bytes: bodyOfRange(file, range) };
+    const call = { ...protocol.send(session, range), bytes: bodyOfRange(file, range, memory) };
     return askUpload(line, call, protocol.sent(range));
   }
   async function begin(): Promise<string> {

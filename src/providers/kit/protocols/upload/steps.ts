@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Clock, ProviderError } from '../../../../platform/kernel/index.ts';
 import { refused } from '../../declare/fallback.ts';
-import type { Body, RangedFile } from '../../declare/media.ts';
+import type { Body, LentMemory, RangedFile } from '../../declare/media.ts';
 import type { Call, Http } from '../../wire/http.ts';
 
 /** The tools of an upload. */
@@ -36,11 +36,14 @@ export interface Ask extends Call {
 
 const GONE = [404, 410];
 
-/** The bytes of a range as a body; they are read while they are sent. */
-export const bodyOfRange = (file: RangedFile, { from, to }: Pick<Range, 'from' | 'to'>): Body => ({
+/**
+ * The bytes of a range as a body; they are read while they are sent. `memory`: of the ranges of one upload, each sent
+ * when the one before has its answer. Memory of its own for each makes the process collect garbage every few ranges.
+ */
+export const bodyOfRange = (file: RangedFile, { from, to }: Pick<Range, 'from' | 'to'>, memory?: LentMemory): Body => ({
   contentType: file.contentType,
   size: to - from,
-  open: (how) => file.read(from, to, how),
+  open: (how) => file.read(from, to, how?.lent && memory ? { lent: memory } : how),
 });
 
 /** Sends one exchange; undefined where the server no longer knows the upload. */
