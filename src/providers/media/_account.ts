@@ -67,27 +67,21 @@ export function codeAt(
 
 type Check = (line: MediaLine) => Promise<string>;
 
-/** Checks by the credits that an account has; by a free call that needs the key, as all of them. */
-export const creditsAt =
+/** A check by what stands at a place of the answer to a free call that needs the key. */
+const checkBy =
+  <T>(read: (body: unknown, at: Pointer) => T | undefined, said: (told: T) => string) =>
   (path: string, at: Pointer): Check =>
-  async ({ http }) => {
-    const left = await http.get(
-      path,
-      reading((body) => numberAt(body, at), at),
+  async ({ http }) =>
+    said(
+      await http.get(
+        path,
+        reading((body) => read(body, at), at),
+      ),
     );
-    return `The key is accepted: ${left} credits are left`;
-  };
-
+/** Checks by the credits that an account has. */
+export const creditsAt = checkBy(numberAt, (left) => `The key is accepted: ${left} credits are left`);
 /** By the name of its account. */
-export const accountAt =
-  (path: string, at: Pointer): Check =>
-  async ({ http }) => {
-    const name = await http.get(
-      path,
-      reading((body) => textAt(body, at), at),
-    );
-    return `The key of ${name} is accepted`;
-  };
+export const accountAt = checkBy(textAt, (name) => `The key of ${name} is accepted`);
 
 /** By a list of anything. */
 export const listAt =
