@@ -26,8 +26,7 @@ const Saved = z.object({
 /**
  * The columns of `posts`, each with its uses: `create` is given by who creates a post, `edit` and `thread` by who
  * changes it (of the item, or of its whole thread), `item` by who replaces the items behind a root; `claim` is read for
- * an attempt, `read` for the APIs, `list` for lists that tell less,
- * `fact` for the journal.
+ * an attempt, `read` for the APIs, `list` for lists that tell less, `fact` for the journal.
  */
 export const post = table({
   id: uuid('create', 'item', 'read', 'list', 'fact'),
