@@ -29,6 +29,7 @@ export { countCascade, deleteInParts, tablesWithMany } from './references.ts';
 export { findDueByAge, type RetentionRule, retentionRule, rowsOlder } from './retention.ts';
 export { migrate } from './migrate.ts';
 export { type CronRun, declareRuns, dueRuns, listRuns, noteRun } from './cron-runs.ts';
+export { prepared } from './prepared.ts';
 export { wideRows } from './wide-rows.ts';
 export { asCallerError, isFinal, isUnavailable } from './unavailable.ts';
 export { replaceSealed, SEALED, type SealedColumn, type SealedText, sealedTexts } from './sealed.ts';

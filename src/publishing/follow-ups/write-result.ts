@@ -1,4 +1,4 @@
-import { type Fragment, groupCommit, type Sql } from '../../platform/db/index.ts';
+import { type Fragment, groupCommit, prepared, type Sql } from '../../platform/db/index.ts';
 import { announce } from '../../platform/outbox/index.ts';
 import { postFact, timeline, withChannel } from '../posts/index.ts';
 import type { FollowUp } from './row.ts';
@@ -12,6 +12,29 @@ type Written = Pick<FollowUp, 'id' | 'orgId' | 'attempt' | 'incarnation'> & {
   plugTitle: string | null;
 } & FollowUpResult;
 
+const write = prepared<{ input: string }, { n: number; due: Date | null }>(
+  (sql, value) => sql`
+    with input as (${inputOf(sql, value('input'))}
+    ), locked as materialized (
+      select f.id
+      from post_follow_ups f
+      where f.id in (select id from input)
+        and f.org_id in (select "orgId" from input)
+      order by f.id
+      for no key update
+    ), written as (${writeAll(sql)}
+    ), ${timeline(sql, {
+      from: sql`written where message is not null and follow_up <> 'reply'`,
+      kind: sql`case follow_up when 'first_comment' then 'first_comment' else 'plug' end`,
+      message: sql`message`,
+      data: sql`nullif(coalesce(nullif(data, 'null'), '{}') || case
+        when plug is null then '{}'
+        else jsonb_build_object('plug', plug, 'integrationId', channel_id) end, '{}')`,
+    })}, ${announceEnds(sql)}
+    select n, due_at as due
+    from written`,
+);
+
 /**
  * Writes what became of follow-ups, with timeline and facts in one commit, each while the row is still the attempt's
  * and the host's own; answers when the next step is due (null: none), or undefined where it is another's.
@@ -19,34 +42,15 @@ type Written = Pick<FollowUp, 'id' | 'orgId' | 'attempt' | 'incarnation'> & {
 export const writeResult = groupCommit(
   async (sql: Sql, results: readonly Written[]): Promise<({ due: Date | null } | undefined)[]> => {
     const input = results.map((one, n) => ({ ...one, n }));
-    const rows = await sql<{ n: number; due: Date | null }[]>`
-      with input as (${inputOf(sql, input)}
-      ), locked as materialized (
-        select f.id
-        from post_follow_ups f
-        where f.id in (select id from input)
-          and f.org_id in (select "orgId" from input)
-        order by f.id
-        for no key update
-      ), written as (${writeAll(sql)}
-      ), ${timeline(sql, {
-        from: sql`written where message is not null and follow_up <> 'reply'`,
-        kind: sql`case follow_up when 'first_comment' then 'first_comment' else 'plug' end`,
-        message: sql`message`,
-        data: sql`nullif(coalesce(nullif(data, 'null'), '{}') || case
-          when plug is null then '{}'
-          else jsonb_build_object('plug', plug, 'integrationId', channel_id) end, '{}')`,
-      })}, ${announceEnds(sql)}
-      select n, due_at as due
-      from written`;
+    const rows = await write(sql, { input: JSON.stringify(input) });
     const found = new Map(rows.map(({ n, due }) => [n, { due }]));
     return results.map((_, n) => found.get(n));
   },
 );
 
-const inputOf = (sql: Sql, input: readonly object[]): Fragment => sql`
+const inputOf = (sql: Sql, input: Fragment): Fragment => sql`
         select *
-        from json_to_recordset(${JSON.stringify(input)}::text::json) as t (
+        from json_to_recordset(${input}::text::json) as t (
           n int, id uuid, "orgId" uuid, attempt int, incarnation text, state text, error text, "dueInMs" float8,
           login boolean, circuit boolean, failed boolean, lost boolean, "releaseId" text, "releaseUrl" text, message text, data jsonb, "plugTitle" text
         )`;

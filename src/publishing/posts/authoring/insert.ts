@@ -1,4 +1,4 @@
-import { type Fragment, groupCommit, LOCKED, type Sql } from '../../../platform/db/index.ts';
+import { type Fragment, groupCommit, LOCKED, prepared, type Sql } from '../../../platform/db/index.ts';
 import { AppError } from '../../../platform/kernel/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import { approvalSetting, isHeld } from '../approval/consent.ts';
@@ -11,7 +11,7 @@ import { editWithin } from './edit.ts';
 import { firstCommentOf } from './follow-ups.ts';
 import type { PostAdmission, Admitted, Create } from './input.ts';
 import { withinDays } from './program-days.ts';
-import { underQuotas } from './quotas.ts';
+import { quotasOf, underQuotas } from './quotas.ts';
 import { dueChangeOf } from './thread.ts';
 import { checkDone } from './verdict.ts';
 
@@ -235,71 +235,96 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
   const claims = admissions.flatMap(({ orgId, create: { idempotency } }, n) =>
     idempotency ? [{ ...idempotency, orgId, n }] : [],
   );
-  const quotas = underQuotas(sql, admissions);
-  const isCounted = admissions.some(({ create }) => create.programId !== undefined);
-  const [answer] = await sql<Answer[]>`
-    with ${quotas.judged} item as materialized (
-      select *
-      from json_to_recordset(${JSON.stringify(items)}::text::json) as t (
-        n int, ordinal int, "orgId" uuid, state text, "createdBy" uuid, "schedulesFreely" boolean,
-        "approvalBy" uuid, "approvalAt" timestamptz, "approvalHash" text,
-        "publishDate" timestamptz, ${post.record(sql, 'create')}
-      ) ${quotas.fresh}
-    ), claim as materialized (
-      select *
-      from json_to_recordset(${JSON.stringify(claims)}::text::json) as t (
-        n int, "orgId" uuid, scope text, key text, claim uuid, status int, reply text
-      ) ${quotas.fresh}
-    ), ${lockedChannels(sql)}, kept as (${keepReplies(sql)}
-    ), refused as (
-      select n, case when locked then 'locked' else 'channel' end as why
-      from unknown_channels
-      union all
-      select q.n, 'claim'
-      from claim q
-      where q.n not in (select n from kept)
-        and q.n not in (select n from unknown_channels) ${quotas.refused}
-    ), inserted as (${insertItems(sql)}
-    ), ${timeline(sql, {
-      from: sql`inserted`,
-      kind: 'created',
-      message: sql`case
-        when on_brake then 'Created, waits for the brake'
-        when state = 'QUEUE' then 'Created and scheduled'
-        when detail = 'awaiting_approval' then 'Created, waits for approval'
-        else 'Created as a draft'
-      end`,
-      data: sql`jsonb_build_object('publishDate', publish_date)`,
-    })}, ${announce(sql, {
-      'post.scheduled': {
-        from: withChannel(
-          sql,
-          sql`(select * from inserted where state = 'QUEUE' and root_post_id is null)`,
-          sql`channel`,
-        ),
-        payload: postFact(sql),
-      },
-      'post.approval_requested': {
-        from: withChannel(sql, sql`(select * from inserted where approval_state = 'awaiting')`, sql`channel`),
-        payload: decidedFact(sql, sql`created_by`),
-      },
-      'post.paused': {
-        from: withChannel(
-          sql,
-          sql`(select * from inserted where detail = 'paused' and root_post_id is null)`,
-          sql`channel`,
-        ),
-        payload: pausedFact(sql, pauseReason(sql)),
-      },
-    })}, ${channelsUpdated(sql, horizonMs)} ${quotas.counted}
-    select (select json_agg(json_build_object('n', n, 'why', why)) from refused) as refused, (
-        select json_agg(json_build_object('orgId', org_id, 'channelId', channel_id, 'dueAt', due_at))
-        from earlier
-        where remind
-      ) as earlier, ${quotas.used} as used,
-      ${isCounted ? sql`(select json_agg(id) from inserted where root_post_id is null)` : sql`null::json`} as roots`;
+  const quotas = quotasOf(admissions);
+  const statement = insertion(
+    quotas.length > 0,
+    admissions.some(({ create }) => create.programId !== undefined),
+  );
+  const [answer] = await statement(sql, {
+    items: JSON.stringify(items),
+    claims: JSON.stringify(claims),
+    quotas: JSON.stringify(quotas),
+    horizonMs,
+  });
   return answer!;
 }
+
+interface InsertValues {
+  items: string;
+  claims: string;
+  quotas: string;
+  horizonMs: number;
+}
+/** The statement that stores creates; `isLimited`: some are under a quota, `isCounted`: their roots are asked for. */
+const insertionOf = (isLimited: boolean, isCounted: boolean) =>
+  prepared<InsertValues, Answer>((sql, value) => {
+    const quotas = underQuotas(sql, isLimited ? value('quotas') : undefined);
+    return sql`
+      with ${quotas.judged} item as materialized (
+        select *
+        from json_to_recordset(${value('items')}::text::json) as t (
+          n int, ordinal int, "orgId" uuid, state text, "createdBy" uuid, "schedulesFreely" boolean,
+          "approvalBy" uuid, "approvalAt" timestamptz, "approvalHash" text,
+          "publishDate" timestamptz, ${post.record(sql, 'create')}
+        ) ${quotas.fresh}
+      ), claim as materialized (
+        select *
+        from json_to_recordset(${value('claims')}::text::json) as t (
+          n int, "orgId" uuid, scope text, key text, claim uuid, status int, reply text
+        ) ${quotas.fresh}
+      ), ${lockedChannels(sql)}, kept as (${keepReplies(sql)}
+      ), refused as (
+        select n, case when locked then 'locked' else 'channel' end as why
+        from unknown_channels
+        union all
+        select q.n, 'claim'
+        from claim q
+        where q.n not in (select n from kept)
+          and q.n not in (select n from unknown_channels) ${quotas.refused}
+      ), inserted as (${insertItems(sql)}
+      ), ${timeline(sql, {
+        from: sql`inserted`,
+        kind: 'created',
+        message: sql`case
+          when on_brake then 'Created, waits for the brake'
+          when state = 'QUEUE' then 'Created and scheduled'
+          when detail = 'awaiting_approval' then 'Created, waits for approval'
+          else 'Created as a draft'
+        end`,
+        data: sql`jsonb_build_object('publishDate', publish_date)`,
+      })}, ${announce(sql, {
+        'post.scheduled': {
+          from: withChannel(
+            sql,
+            sql`(select * from inserted where state = 'QUEUE' and root_post_id is null)`,
+            sql`channel`,
+          ),
+          payload: postFact(sql),
+        },
+        'post.approval_requested': {
+          from: withChannel(sql, sql`(select * from inserted where approval_state = 'awaiting')`, sql`channel`),
+          payload: decidedFact(sql, sql`created_by`),
+        },
+        'post.paused': {
+          from: withChannel(
+            sql,
+            sql`(select * from inserted where detail = 'paused' and root_post_id is null)`,
+            sql`channel`,
+          ),
+          payload: pausedFact(sql, pauseReason(sql)),
+        },
+      })}, ${channelsUpdated(sql, value('horizonMs'))} ${quotas.counted}
+      select (select json_agg(json_build_object('n', n, 'why', why)) from refused) as refused, (
+          select json_agg(json_build_object('orgId', org_id, 'channelId', channel_id, 'dueAt', due_at))
+          from earlier
+          where remind
+        ) as earlier, ${quotas.used} as used,
+        ${isCounted ? sql`(select json_agg(id) from inserted where root_post_id is null)` : sql`null::json`} as roots`;
+  });
+const INSERTIONS = [false, true].map((isLimited) =>
+  [false, true].map((isCounted) => insertionOf(isLimited, isCounted)),
+);
+const insertion = (isLimited: boolean, isCounted: boolean) => INSERTIONS[Number(isLimited)]![Number(isCounted)]!;
 
 /** Completes the idempotency keys of the creates, each while its claim holds. */
 const keepReplies = (sql: Sql): Fragment => sql`
@@ -374,7 +399,7 @@ const lockedChannels = (sql: Sql): Fragment => sql`
     )`;
 
 /** Lowers the next due times of channels whose new posts are due earlier; `remind` where the reminder has to move. */
-const channelsUpdated = (sql: Sql, horizonMs: number): Fragment => sql`
+const channelsUpdated = (sql: Sql, horizonMs: Fragment): Fragment => sql`
     waiting as (
       select org_id, channel_id, min(due_at) as due_at
       from inserted

@@ -22,12 +22,8 @@ interface Parts {
 export const rootsOf = ({ posts }: Pick<Create, 'posts'>): number =>
   posts.reduce((n, { rootPostId }) => n + (rootPostId ? 0 : 1), 0);
 
-/**
- * Holds creates against the limits of their orgs, in the statement that stores them: the counter rows are locked in the
- * order of orgs and before any channel, and creates whose quota the rows no longer bear out are left alone. Without
- * billing there is nothing of this.
- */
-export function underQuotas(sql: Sql, admissions: readonly Limited[]): Parts {
+/** What creates of limited orgs want of their limits, an org each, in the order in which counter rows are locked. */
+export function quotasOf(admissions: readonly Limited[]): readonly object[] {
   const limited = new Map<string, PostQuota & { orgId: string; wanted: number; ns: number[] }>();
   admissions.forEach(({ orgId, create, quota }, n) => {
     if (!quota || rootsOf(create) === 0) return; // edits alone count nothing
@@ -38,13 +34,21 @@ export function underQuotas(sql: Sql, admissions: readonly Limited[]): Parts {
       one.ns.push(n);
     }
   });
-  if (limited.size === 0) return { judged: sql``, fresh: sql``, refused: sql``, counted: sql``, used: sql`null::json` };
-  const quotas = [...limited.values()].toSorted((a, b) => (a.orgId < b.orgId ? -1 : 1));
+  return [...limited.values()].toSorted((a, b) => (a.orgId < b.orgId ? -1 : 1));
+}
+
+/**
+ * Holds creates against the limits of their orgs, in the statement that stores them: the counter rows are locked in the
+ * order of orgs and before any channel, and creates whose quota the rows no longer bear out are left alone. `quotas`:
+ * those of `quotasOf`, as JSON; where nobody is limited there is nothing of this.
+ */
+export function underQuotas(sql: Sql, quotas: Fragment | undefined): Parts {
+  if (!quotas) return { judged: sql``, fresh: sql``, refused: sql``, counted: sql``, used: sql`null::json` };
   return {
     judged: sql`
     quota as materialized (
       select q.*, c.*
-      from json_to_recordset(${JSON.stringify(quotas)}::text::json) as q (
+      from json_to_recordset(${quotas}::text::json) as q (
         "orgId" uuid, "entitlementVersion" text, anchor timestamptz, "monthStart" timestamptz, until timestamptz,
         max bigint, wanted int, ns int[]
       )

@@ -1,4 +1,4 @@
-import { type Fragment, groupCommit, LOCKED, type Sql } from '../../../platform/db/index.ts';
+import { type Fragment, groupCommit, LOCKED, prepared, type Sql } from '../../../platform/db/index.ts';
 import type { Clock } from '../../../platform/kernel/index.ts';
 import type { Published } from '../../../providers/registry/index.ts';
 import { type Entry, timeline } from '../journal.ts';
@@ -199,20 +199,11 @@ const raiseDueTimes = (sql: Sql, horizonMs: number): Fragment => sql`
  * does not show (`due_version`): then the asker has to look again.
  */
 export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOptions) {
-  const claim = groupCommit(
-    async (
-      sql: Sql,
-      asked: readonly { orgId: string; channelId: string }[],
-    ): Promise<(Next | typeof CHANGED | typeof LOCKED)[]> => {
-      const heldSince = clock.monotonic();
-      // In the order of their ids, each once: this is the order of the locks.
-      const wanted = [...new Map(asked.map((one) => [one.channelId, one])).values()].toSorted((a, b) =>
-        a.channelId < b.channelId ? -1 : 1,
-      );
-      const rows = await sql<Row[]>`
+  const statement = prepared<{ orgIds: string[]; channelIds: string[] }, Row>(
+    (sql, value) => sql`
       with asked (org_id, channel_id) as materialized (
         select *
-        from unnest(${wanted.map(({ orgId }) => orgId)}::uuid[], ${wanted.map(({ channelId }) => channelId)}::uuid[])
+        from unnest(${value('orgIds')}::uuid[], ${value('channelIds')}::uuid[])
       ), channel as materialized (${lockedFreeChannels(sql, incarnation)}
       ), picked as materialized (
         select c.*, c.resting_until > now() as rests, coalesce(a.id, p.id) as post_id, a.id is not null as is_resend
@@ -248,7 +239,22 @@ export function claimNextOf({ clock, incarnation, leaseMs, horizonMs }: ClaimOpt
       from asked i
       left join picked k on k.id = i.channel_id
       left join claimed t on t.channel_id = i.channel_id
-      left join next n on n.id = i.channel_id`;
+      left join next n on n.id = i.channel_id`,
+  );
+  const claim = groupCommit(
+    async (
+      sql: Sql,
+      asked: readonly { orgId: string; channelId: string }[],
+    ): Promise<(Next | typeof CHANGED | typeof LOCKED)[]> => {
+      const heldSince = clock.monotonic();
+      // In the order of their ids, each once: this is the order of the locks.
+      const wanted = [...new Map(asked.map((one) => [one.channelId, one])).values()].toSorted((a, b) =>
+        a.channelId < b.channelId ? -1 : 1,
+      );
+      const rows = await statement(sql, {
+        orgIds: wanted.map(({ orgId }) => orgId),
+        channelIds: wanted.map(({ channelId }) => channelId),
+      });
 
       const found = new Map(rows.map((row) => [row.channelId, row]));
       return asked.map(({ channelId }) => {

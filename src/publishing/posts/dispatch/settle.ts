@@ -1,4 +1,4 @@
-import { type Fragment, groupCommit, type Json, LOCKED, type Sql } from '../../../platform/db/index.ts';
+import { type Fragment, groupCommit, type Json, LOCKED, prepared, type Sql } from '../../../platform/db/index.ts';
 import type { Clock } from '../../../platform/kernel/index.ts';
 import { announce, type Topic } from '../../../platform/outbox/index.ts';
 import { failedFact, pausedFact, pauseReason, postFact, releasedFact, timeline, withChannel } from '../journal.ts';
@@ -90,35 +90,38 @@ type Row = {
  * where that one is of the same thread, or the thread goes on, the asker takes it: this statement's snapshot does not
  * show what it settles itself.
  */
-export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs, followUps }: SettleOptions) =>
-  groupCommit(
+export function settleOf({ clock, incarnation, leaseMs, unconfirmedMs, lateMs, followUps }: SettleOptions) {
+  const settle = prepared<{ input: string }, Row>(
+    (sql, value) => sql`
+    with input as (${inputOf(sql, value('input'))}
+    ), channel as materialized (${lockedChannels(sql)}
+    ), settled as (${settlePosts(sql, incarnation)}
+    ), opened as (${openNextItems(sql)}
+    ), abandoned as (${abandonLaterItems(sql)}
+    ), ended as (${byChannel(sql)}
+    ), picked as materialized (${pickNext(sql, incarnation)}
+    ), claimed as (${claimPicked(sql, incarnation)}, c.n
+    ), slots as (${moveSlots(sql, { incarnation, leaseMs, unconfirmedMs })}
+    ), ${timeline(
+      sql,
+      { from: sql`settled`, kind: sql`kind`, message: sql`message`, data: sql`nullif(data, 'null')` },
+      claimedEntry(sql),
+      { from: sql`abandoned`, kind: 'failed', message: PARENT_FAILED },
+      { from: sql`opened where on_brake`, kind: 'paused', message: 'A brake is on' },
+    )}, ${facts(sql, lateMs)}, ${followUps.plan(sql, sql`(select * from settled where state = 'PUBLISHED')`)}
+    select i.n, i."channelId", s.n is not null as settled, s.look_up_at as "lookUpAt",
+      u.post_id as "followUpOf", u.due_at as "followUpAt", ${isLocked(sql)} as locked,${claimedColumns(sql)}
+    from input i
+    left join channel k on k.id = i."channelId" and k.org_id = i."orgId"
+    left join settled s on s.n = i.n
+    left join follow_ups u on u.post_id = coalesce(s.root_post_id, s.id)
+    left join claimed t on t.n = i.n`,
+  );
+  return groupCommit(
     async (sql: Sql, rows: readonly Settlement[]): Promise<(SettledAttempt | undefined | typeof LOCKED)[]> => {
       const heldSince = clock.monotonic();
       const input = rows.map((row, n) => ({ ...row, released: row.released ?? null, n }));
-      const found = await sql<Row[]>`
-      with input as (${inputOf(sql, input)}
-      ), channel as materialized (${lockedChannels(sql)}
-      ), settled as (${settlePosts(sql, incarnation)}
-      ), opened as (${openNextItems(sql)}
-      ), abandoned as (${abandonLaterItems(sql)}
-      ), ended as (${byChannel(sql)}
-      ), picked as materialized (${pickNext(sql, incarnation)}
-      ), claimed as (${claimPicked(sql, incarnation)}, c.n
-      ), slots as (${moveSlots(sql, { incarnation, leaseMs, unconfirmedMs })}
-      ), ${timeline(
-        sql,
-        { from: sql`settled`, kind: sql`kind`, message: sql`message`, data: sql`nullif(data, 'null')` },
-        claimedEntry(sql),
-        { from: sql`abandoned`, kind: 'failed', message: PARENT_FAILED },
-        { from: sql`opened where on_brake`, kind: 'paused', message: 'A brake is on' },
-      )}, ${facts(sql, lateMs)}, ${followUps.plan(sql, sql`(select * from settled where state = 'PUBLISHED')`)}
-      select i.n, i."channelId", s.n is not null as settled, s.look_up_at as "lookUpAt",
-        u.post_id as "followUpOf", u.due_at as "followUpAt", ${isLocked(sql)} as locked,${claimedColumns(sql)}
-      from input i
-      left join channel k on k.id = i."channelId" and k.org_id = i."orgId"
-      left join settled s on s.n = i.n
-      left join follow_ups u on u.post_id = coalesce(s.root_post_id, s.id)
-      left join claimed t on t.n = i.n`;
+      const found = await settle(sql, { input: JSON.stringify(input) });
       const settled: (SettledAttempt | undefined | typeof LOCKED)[] = rows.map(() => undefined);
       for (const row of found) {
         if (row.locked) settled[row.n] = LOCKED;
@@ -133,10 +136,11 @@ export const settleOf = ({ clock, incarnation, leaseMs, unconfirmedMs, lateMs, f
     },
     { clock },
   );
+}
 
-const inputOf = (sql: Sql, input: readonly object[]): Fragment => sql`
+const inputOf = (sql: Sql, input: Fragment): Fragment => sql`
         select *
-        from json_to_recordset(${JSON.stringify(input)}::text::json) as t (
+        from json_to_recordset(${input}::text::json) as t (
           n int, "orgId" uuid, "channelId" uuid, "postId" uuid, attempt int, incarnation text, state text, detail text,
           "errorKind" text, error text, "releaseId" text, "releaseUrl" text, released jsonb, "dueInMs" float8,
           "lookUpInMs" float8, failed boolean, slot text, kind text, message text, data jsonb, topic text,
