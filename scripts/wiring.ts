@@ -1,10 +1,11 @@
 // node scripts/wiring.ts [--file <path>] [--lines <pattern>] [--from <number>] [--only <numbers>] [--rounds <number>]
-// [--types]: drops each line of the composition in turn, and puts the default in the place of each setting that a line
+// [--tests <pattern>] [--types]: drops each line of the composition in turn, and puts the default in the place of each setting that a line
 // passes on, and asks whether anything notices. The types of all changes are checked in one program. Each change that
 // compiles is given to tests in a copy of the repository, the likeliest file first, further files in further rounds; a
 // round is one run of jest, in which each test file stands once for each change that it is asked about. Prints each
 // change with the test that noticed it, as it comes, and in the end those that nothing noticed. `--from` and `--only`
-// take numbers that a run has printed; `--rounds` ends after so many rounds, `--types` before the first.
+// take numbers that a run has printed; `--tests` asks the test files of that name and no others; `--rounds` ends after so
+// many rounds, `--types` before the first.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -122,10 +123,12 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     only: { type: 'string' },
     rounds: { type: 'string', default: '9' },
+    tests: { type: 'string' },
     types: { type: 'boolean', default: false },
   },
 });
 const wanted = new RegExp(values.lines ?? '');
+const wantedTests = values.tests === undefined ? undefined : new RegExp(values.tests);
 const only = values.only?.split(',').map(Number);
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
@@ -288,15 +291,15 @@ function run(command: string, args: readonly string[], onLine: (line: string) =>
   });
 }
 /**
- * Checks the types of all changes at once, each as a file of its own beside the one that it changes; answers the
+ * Checks the types of the changes `asked` at once, each as a file of its own beside the one that it changes; answers the
  * numbers of those that compile.
  */
-async function compiling(changes: readonly Change[]): Promise<Set<number>> {
+async function compiling(changes: readonly Change[], asked: readonly number[]): Promise<Set<number>> {
   const nameOf = (n: number) => join(copy, changedName(changes[n]!.file, n));
   const project = join(copy, 'tsconfig.changes.json');
   // a name left without a use says nothing about the change
   const compilerOptions = { noUnusedLocals: false, noUnusedParameters: false };
-  const left = new Set(changes.keys());
+  const left = new Set(asked);
   for (const n of left) writeFileSync(nameOf(n), changes[n]!.text);
   writeFileSync(
     project,
@@ -396,13 +399,19 @@ try {
   });
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
   const changes = FILES.filter((file) => values.file === undefined || file === values.file).flatMap(changesOf);
-  const compile = await compiling(changes);
-  say(`${changes.length} changes; the types notice ${changes.length - compile.size} of them:`);
-  for (const [n, { name }] of changes.entries()) if (!compile.has(n)) say(`${n + 1} types  ${name}`);
+  const chosen = [...changes.keys()].filter(
+    (n) => n + 1 >= Number(values.from) && (only === undefined || only.includes(n + 1)),
+  );
+  const compile = await compiling(changes, chosen);
+  say(
+    `${changes.length} changes, ${chosen.length} asked about; the types notice ${chosen.length - compile.size} of them:`,
+  );
+  for (const n of chosen) if (!compile.has(n)) say(`${n + 1} types  ${changes[n]!.name}`);
   const settings = settingsAt();
   const texts = new Map(
     readdirSync(join(ROOT, TESTS), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.test.ts') && !/\.peer\.test|\/dapr\./.test(file))
+      .filter((file) => file.endsWith('.test.ts'))
+      .filter((file) => (wantedTests ?? /^(?!.*(\.peer\.test|\/dapr\.))/).test(file))
       .map((file) => [file, readFileSync(join(ROOT, TESTS, file), 'utf8')]),
   );
   for (const file of FILES)
@@ -411,10 +420,10 @@ try {
       [...compile].filter((n) => changes[n]!.file === file),
     );
 
-  const asked = [...compile].filter(
-    (n) => n + 1 >= Number(values.from) && (only === undefined || only.includes(n + 1)),
+  const asked = [...compile];
+  const rounds = new Map(
+    asked.map((n) => [n, wantedTests ? [[...texts.keys()]] : roundsOf(changes[n]!, settings, texts)]),
   );
-  const rounds = new Map(asked.map((n) => [n, roundsOf(changes[n]!, settings, texts)]));
   if (values.types)
     for (const n of asked)
       say(
@@ -488,7 +497,7 @@ try {
   if (!values.types) {
     const survivors = asked.filter((n) => !noticed.has(n));
     say(
-      `\n${changes.length} changes: ${changes.length - compile.size} noticed by the types, ${noticed.size} of ${asked.length} by tests, ${survivors.length} survivors`,
+      `\n${chosen.length} changes: ${chosen.length - compile.size} noticed by the types, ${noticed.size} of ${asked.length} by tests, ${survivors.length} survivors`,
     );
     for (const n of survivors) say(`${n + 1} SURVIVES  ${changes[n]!.name}`);
     process.exitCode = survivors.length > 0 ? 1 : 0;
