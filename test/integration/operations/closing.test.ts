@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { actorTypes } from '../../../actors/host/start.ts';
+import { actorTypes, startActors } from '../../../actors/host/start.ts';
 import { dueReminder } from '../../../actors/channel/contract.ts';
 import { readConfig } from '../../../src/platform/config/index.ts';
 import { openContext } from '../../../src/context.ts';
@@ -12,6 +12,8 @@ import { eventually, gate } from '../../support/wire/eventually.ts';
 import { wholeProduct } from '../../support/worlds/product.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
+import { openPublishing } from '../../support/worlds/publishing/world.ts';
+import { addWebhook, announce, openRows, tls } from '../../support/worlds/publishing/webhooks.ts';
 
 describe('a closing process', () => {
   test('hands back a post that waits for its call and marks a call that exceeds its time as unconfirmed', async () => {
@@ -103,6 +105,38 @@ describe('a closing process', () => {
     expect(await Promise.race([closing, sleep(3_000, 'waits')])).toBe('waits');
     release.open();
     expect(await closing).toBe('closed');
+  });
+
+  test('waits for the delivery that is under way, and begins no other', async () => {
+    await using db = await testDatabase();
+    const answers = gate();
+    await using receiver = await startReceiver({
+      tls,
+      answer: (response) => void answers.passed.then(() => response.writeHead(200).end()),
+    });
+    await using context = await openPublishing({
+      url: db.url,
+      env: { SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32' },
+      wire: { authorities: [tls.cert], resolver: async () => ['127.0.0.1'] },
+    });
+    const { webhooks } = context;
+    const drain = webhooks.drain.bind(webhooks);
+    webhooks.drain = (graceMs) => {
+      const drained = drain(graceMs);
+      answers.open();
+      return drained;
+    };
+    const running = await startActors(context);
+    const rows = openRows(db.sql);
+    const orgId = await rows.org();
+    const channelId = await rows.channel(orgId);
+    const { id } = await addWebhook(webhooks, orgId, `https://hook.test:${receiver.port}/`);
+    const posts = await Promise.all([1, 2].map(() => rows.post(orgId, channelId)));
+    await announce(db.sql, orgId, 'post.published', posts);
+    await eventually('the first one is under way', () => receiver.ledger.length === 1);
+    await running[Symbol.asyncDispose]();
+    expect(await db.sql`select status from webhook_attempts where webhook_id = ${id}`).toEqual([{ status: 200 }]);
+    expect(receiver.ledger).toHaveLength(1);
   });
 
   test('releases the database to the next process, even while others hold its connections open', async () => {

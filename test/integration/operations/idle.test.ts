@@ -3,6 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { startActors } from '../../../actors/host/start.ts';
 import { type Clock, systemClock } from '../../../src/platform/kernel/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
+import { vapidSettings } from '../../support/wire/push-service.ts';
+import { WITH_MAIL } from '../../support/worlds/app.ts';
 import { openPublishing } from '../../support/worlds/publishing/world.ts';
 
 // What a process asks of the database when nobody asks anything of it. Rests are over in the order of their times, one
@@ -57,4 +59,43 @@ test('a process that has nothing to do sends at most 720 statements a minute', a
   const most = [...kinds].map(([text, all]) => `${all.length} ${text}`);
   expect(statements.length > MOST_A_MINUTE ? most : []).toEqual([]);
   expect(statements.length).toBeGreaterThan(100);
+}, 120_000);
+
+/** What each listener and worker of the wings looks for, in its own statement. */
+const LOOKS = {
+  mails: 'update emails e set attempts',
+  pushes: 'from pushes',
+  'short links': 'from short_links l',
+  'media jobs': 'from media_jobs where provider',
+  'runs of agents': 'from run_steps where next_at',
+  'media transforms': 'from media_transforms w where w.ended_at is null',
+  'numbers of networks': 'from analytics_collections where due_at <= now() and day =',
+};
+
+test('a host of actors runs every listener and worker, and sends nothing after its end', async () => {
+  await using db = await testDatabase();
+  const statements: string[] = [];
+  const { clock, pass } = clockOfRests();
+  await using context = await openPublishing({
+    url: db.url,
+    clock,
+    env: { ...WITH_MAIL, ...vapidSettings() },
+    onStatement: (text) => void statements.push(text.replaceAll(/\s+/g, ' ')),
+  });
+  {
+    await using _running = await startActors(context);
+    await pass(MINUTE);
+    const names = (await db.sql`select name from leases where name like 'listener %' order by name`).map(
+      ({ name }) => name as string,
+    );
+    expect(names).toEqual(['listener notifications', 'listener streaks', 'listener webhooks']);
+    const works = (look: string) => statements.some((text) => text.includes(look));
+    expect(Object.entries(LOOKS).filter(([, look]) => !works(look))).toEqual([]);
+  }
+  statements.length = 0;
+  await pass(MINUTE);
+  // the engine looks for reminders, by the clock of the database, until the process ends
+  expect(
+    statements.filter((text) => !/from actor_reminders|^select extract\(epoch from clock_timestamp/.test(text)),
+  ).toEqual([]);
 }, 120_000);
