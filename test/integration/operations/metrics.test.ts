@@ -20,13 +20,13 @@ afterAll(async () => {
 });
 
 const stranger = () => new Client(product.address);
-/** One series by its name and labels as they are told; 0 where there is none. */
+/** One series by its name and labels as they are told; NaN where there is none. */
 const valueOf = (text: string, series: string): number =>
   Number(
     text
       .split('\n')
       .find((line) => line.startsWith(`${series} `))
-      ?.slice(series.length + 1) ?? 0,
+      ?.slice(series.length + 1),
   );
 
 describe('access to metrics', () => {
