@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Child } from './kit/child.ts';
 import { PER_SECOND, Server, type Shape, twoProcesses } from './kit/collab-server.ts';
 import type { Figures } from './kit/figures.ts';
+import { needFiles } from './kit/open-files.ts';
 import { CannotRun, type Options } from './kit/options.ts';
 import { type Comparison, interleave, type Side } from './kit/pairs.ts';
 import { type Goal, type Report, skippedWithout } from './kit/report.ts';
@@ -13,8 +13,6 @@ const MOST_KB = 25;
 const MOST_MIB = 1_024;
 const HOCUSPOCUS = 'hocuspocus@4.7.0';
 const TWO = 'two over Redis';
-/** Of a process beside its connections: modules, Postgres, pipes. */
-const OTHER_FILES = 500;
 
 const SHAPES = {
   few: { documents: 10, readers: 100 },
@@ -103,13 +101,6 @@ export async function collab(options: Options): Promise<Report> {
     ],
     skipped,
   };
-}
-
-/** Each connection is an open file of the process that serves it and of that of the clients. */
-function needFiles(connections: number): void {
-  const limit = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1] ?? 'Infinity';
-  if (Number(limit) < connections + OTHER_FILES)
-    throw new CannotRun(`a process may have ${limit} open files, and this needs ${connections + OTHER_FILES}`);
 }
 
 const comparisons = ({ few, many }: typeof SHAPES, hasTwo: boolean): Comparison[] =>

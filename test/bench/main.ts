@@ -37,6 +37,7 @@ const NAMES = [
   'digest',
   'notify',
   'push',
+  'live',
   'analytics-read',
   'retention',
 ] as const;
@@ -69,6 +70,7 @@ const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>
   digest: async () => (await import('./digest.ts')).digest,
   export: async () => (await import('./export.ts')).exportNumbers,
   push: async () => (await import('./push.ts')).push,
+  live: async () => (await import('./live.ts')).live,
   notify: async () => (await import('./notify.ts')).notify,
   'analytics-read': async () => (await import('./analytics-read.ts')).analyticsRead,
   retention: async () => (await import('./retention.ts')).retention,
@@ -90,6 +92,7 @@ const WITHOUT_ACTORS: readonly Name[] = [
   'digest',
   'notify',
   'push',
+  'live',
   'analytics-read',
   'retention',
 ];
