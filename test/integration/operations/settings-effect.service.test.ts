@@ -2,7 +2,7 @@ import { describe, expect } from '@jest/globals';
 import { createHmac } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { encryptionKey, openVault } from '../../../src/platform/kernel/index.ts';
+import { encryptionKey, newId, openVault } from '../../../src/platform/kernel/index.ts';
 import { JWT_SECRET } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { freePort } from '../../support/wire/ports.ts';
@@ -97,7 +97,7 @@ describe('the service', () => {
   );
   effect(
     ['NEXT_PUBLIC_BACKEND_URL', 'NEXT_PUBLIC_OVERRIDE_BACKEND_URL'],
-    'the OAuth server tells them of itself; files and pictures of people lie there',
+    'the OAuth server tells them of itself; files, pictures of people and calendars lie there',
     async () => {
       const told = async (env: Env) => {
         await using app = await open(env);
@@ -117,7 +117,13 @@ describe('the service', () => {
       await using app = await open({ NEXT_PUBLIC_BACKEND_URL: 'https://api.example' });
       const file = (await at(app).post('/files/upload-simple', formOf(await picture(8, 8), { name: 'a.png' }))).body;
       const { avatarUrl } = (await at(app).post('/user/personal', { pictureId: file.id })).body;
-      expect([file.path, avatarUrl].map((url) => new URL(url).origin)).toEqual([
+      const channelId = newId();
+      await world.db.sql`
+        insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+        values (${channelId}, ${world.ann.orgId}, 'sandbox', 'v1', ${channelId}, 'c', 'v2:')`;
+      const { url: calendar } = (await at(app).post(`/integrations/${channelId}/calendar-token`, {})).body;
+      expect([file.path, avatarUrl, calendar].map((url) => new URL(url).origin)).toEqual([
+        'https://api.example',
         'https://api.example',
         'https://api.example',
       ]);
