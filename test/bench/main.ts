@@ -38,6 +38,7 @@ const NAMES = [
   'notify',
   'push',
   'live',
+  'collect',
   'analytics-read',
   'retention',
 ] as const;
@@ -71,11 +72,12 @@ const BENCHES: Record<Name, () => Promise<(options: Options) => Promise<Report>>
   export: async () => (await import('./export.ts')).exportNumbers,
   push: async () => (await import('./push.ts')).push,
   live: async () => (await import('./live.ts')).live,
+  collect: async () => (await import('./collect.ts')).collect,
   notify: async () => (await import('./notify.ts')).notify,
   'analytics-read': async () => (await import('./analytics-read.ts')).analyticsRead,
   retention: async () => (await import('./retention.ts')).retention,
 };
-/** No actor is asked by these: on the other engine the same would be measured again. */
+/** No actor is asked by these, or by posts beside them only: on the other engine the same would be measured again. */
 const WITHOUT_ACTORS: readonly Name[] = [
   'auth',
   'list',
@@ -93,6 +95,7 @@ const WITHOUT_ACTORS: readonly Name[] = [
   'notify',
   'push',
   'live',
+  'collect',
   'analytics-read',
   'retention',
 ];

@@ -19,7 +19,14 @@ export function spread(name: string, values: readonly number[]): Figures {
   };
 }
 /** Counts of what must never happen: of several runs the worst one is told. */
-const NEVER: ReadonlySet<string> = new Set(['early', 'doubled', 'passed_at_cap', 'over_admitted']);
+const NEVER: ReadonlySet<string> = new Set([
+  'early',
+  'doubled',
+  'passed_at_cap',
+  'over_admitted',
+  'undeclared_calls',
+  'missing_numbers',
+]);
 /** The median of each figure over several runs. */
 export const middle = (runs: readonly Figures[]): Figures =>
   Object.fromEntries(

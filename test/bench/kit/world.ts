@@ -59,6 +59,8 @@ export interface Provider {
   arrivals(): Promise<Arrivals>;
   /** The same of comments below posts. */
   comments(): Promise<Arrivals>;
+  /** Calls that asked for numbers of channels and posts; their answers wait for nothing. */
+  readings(): Promise<number>;
 }
 export interface Arrivals {
   keys: string[];
@@ -135,6 +137,7 @@ async function build(begun: AsyncDisposableStack, engine: Options['engine'], say
         count: () => child.ask({ do: 'count' }),
         arrivals: () => child.ask({ do: 'arrivals' }),
         comments: () => child.ask({ do: 'comments' }),
+        readings: () => child.ask({ do: 'readings' }),
       };
     }),
     async peer(script, settings, name = 'bench') {

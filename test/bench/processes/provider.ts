@@ -7,15 +7,30 @@ import { HANGING } from '../kit/hanging.ts';
 /** Who came when, by idempotency key, and how many came twice. */
 const emptyBook = () => ({ arrived: new Map<string, number>(), doubled: 0 });
 let latencyMs = 0;
+/** Calls that asked for numbers. */
+let readings = 0;
 /** How long the accounts of `HANGING` wait for their answers. */
 let hangingMs = 0;
 let posts = emptyBook();
 let comments = emptyBook();
 
+/** What is told of a channel or of posts that are asked for by their ids; undefined: it is no question for numbers. */
+function numbersOf({ pathname, searchParams }: URL): object | undefined {
+  if (pathname === '/totals') return { followers: 1_000, posts: 30 };
+  if (pathname !== '/counts') return undefined;
+  const ids = searchParams.get('ids')?.split(',') ?? [];
+  return { items: ids.map((id) => ({ id, likes: 3, comments: 2, reposts: 1 })) };
+}
+
 const server = createServer((request, response) => {
   const at = Date.now();
   request.resume();
   request.on('end', () => {
+    const numbers = request.method === 'GET' ? numbersOf(new URL(request.url ?? '', 'http://provider')) : undefined;
+    if (numbers) {
+      readings += 1;
+      return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(numbers));
+    }
     const key = String(request.headers['idempotency-key']);
     const book = request.url?.endsWith('/comments') ? comments : posts;
     if (book.arrived.has(key)) book.doubled += 1;
@@ -46,8 +61,10 @@ answering({
     ({ latencyMs, hangingMs = 0 } = message);
     posts = emptyBook();
     comments = emptyBook();
+    readings = 0;
   },
   count: () => posts.arrived.size,
   arrivals: () => arrivalsOf(posts),
   comments: () => arrivalsOf(comments),
+  readings: () => readings,
 });
