@@ -23,12 +23,13 @@ interface Template {
 /**
  * A statement that is composed of fragments once, when it runs first: each execution takes the same text and brings its
  * values. The driver makes an object for each fragment of a statement, every time that it runs, and a promise for each
- * of these; a statement of four hundred fragments takes a millisecond until it can be sent.
+ * of these: half a millisecond for a statement of 140 fragments until it can be sent.
  *
  * `compose` is called once, so what it puts into the text must not depend on an execution. `value('name')` stands for
- * the value of that name. The result is the driver's own statement, to be awaited, or put into another one.
+ * the value of that name. The result is the driver's own statement, to be awaited, or put into another one. Lists of
+ * fragments, which the driver joins itself, are refused: a value in them would not be found.
  */
-export function prepared<Values extends object, Row extends object = Record<string, unknown>>(
+export function prepared<Values extends object, Row extends object>(
   compose: (sql: Sql, value: (name: keyof Values & string) => Fragment) => Fragment,
 ): (sql: Sql, values: Values) => postgres.PendingQuery<Row[]> {
   let template: Template | undefined;
@@ -57,6 +58,8 @@ function templateOf(fragment: Fragment, sql: Sql): Template {
       if (part instanceof fragmentType) join(part as unknown as Composed);
       else if (part instanceof identifierType) add(part.value);
       else {
+        if (Array.isArray(part) && part.some((one) => one instanceof fragmentType))
+          throw new Error('prepared: a list of fragments cannot be composed once');
         args.push(part);
         strings.push('');
       }

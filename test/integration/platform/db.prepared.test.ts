@@ -57,6 +57,14 @@ test('a prepared statement sends the text that its fragments send', async () => 
   expect(statements[1]).toBe(statements[0]);
 });
 
+test('a list of fragments is refused, as values in it would not be found', () => {
+  const { sql } = database;
+  const statement = prepared<Pick<Values, 'word'>, Row>(
+    (one, value) => one`select ${[one`${value('word')}::text`, one`as word`] as unknown as Fragment}`,
+  );
+  expect(() => statement(sql, { word: 'a' })).toThrow('a list of fragments cannot be composed once');
+});
+
 test('a prepared statement may be a part of another one', async () => {
   const { sql } = database;
   const statement = prepared<Values, Row>(compose);
