@@ -108,29 +108,31 @@ describe('a closing process', () => {
   });
 
   test('waits for the delivery that is under way, and begins no other', async () => {
-    await using db = await testDatabase();
     const answers = gate();
+    /** Posts and deliveries get the 8 s of a drain, in which the receiver answers. */
+    const clock: Clock = {
+      ...systemClock,
+      sleep(ms, signal) {
+        if (ms === 8_000) answers.open();
+        return systemClock.sleep(ms, signal);
+      },
+    };
+    await using db = await testDatabase();
     await using receiver = await startReceiver({
       tls,
       answer: (response) => void answers.passed.then(() => response.writeHead(200).end()),
     });
     await using context = await openPublishing({
       url: db.url,
+      clock,
       env: { SSRF_ALLOWED_PRIVATE_CIDRS: '127.0.0.1/32' },
       wire: { authorities: [tls.cert], resolver: async () => ['127.0.0.1'] },
     });
-    const { webhooks } = context;
-    const drain = webhooks.drain.bind(webhooks);
-    webhooks.drain = (graceMs) => {
-      const drained = drain(graceMs);
-      answers.open();
-      return drained;
-    };
     const running = await startActors(context);
     const rows = openRows(db.sql);
     const orgId = await rows.org();
     const channelId = await rows.channel(orgId);
-    const { id } = await addWebhook(webhooks, orgId, `https://hook.test:${receiver.port}/`);
+    const { id } = await addWebhook(context.webhooks, orgId, `https://hook.test:${receiver.port}/`);
     const posts = await Promise.all([1, 2].map(() => rows.post(orgId, channelId)));
     await announce(db.sql, orgId, 'post.published', posts);
     await eventually('the first one is under way', () => receiver.ledger.length === 1);
