@@ -6,11 +6,12 @@ import { emptyTables } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { type Notified, notified, postPayload } from '../../support/worlds/mail/notified.ts';
 
+const BACKEND = 'https://api.example';
 let world: Notified;
 type Member = Awaited<ReturnType<Notified['member']>>;
 let ann: Member;
 beforeAll(async () => {
-  world = await notified();
+  world = await notified({ env: { NEXT_PUBLIC_BACKEND_URL: BACKEND } });
   ann = await world.member('member');
 });
 afterAll(() => world?.[Symbol.asyncDispose]());
@@ -257,6 +258,7 @@ describe('unsubscribing', () => {
       form,
     );
     expect(answer.status).toBe(200);
+    expect(new URL((await world.mailsTo(ann))[0]!.unsubscribeUrl).origin).toBe(BACKEND);
     const page = await post(await tokenOf(), { accept: 'text/html' });
     expect([page.status, page.text]).toEqual([200, expect.stringContaining('You are unsubscribed')]);
   });
