@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Cache } from '../platform/cache/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
@@ -65,7 +64,6 @@ export async function openProvidersWing({
     echoUrl: config.outbound.echoUrl,
     timeoutMs: config.outbound.timeoutMs,
     folder: config.uploads.folder,
-    answersFolder: join(config.uploads.folder, '.incoming'), // a process that dies leaves them to the sweep of uploads
     adapters,
     servers: {
       'social/bluesky/plc': config.social.plcUrl,

@@ -32,10 +32,11 @@ export interface ProvidersOptions {
   authorities?: readonly string[];
   /** Timeout of a call whose adapter names none (`OUTBOUND_HTTP_TIMEOUT_MS`). */
   timeoutMs?: number;
-  /** Folder for files on this machine (`storage/local`). */
+  /**
+   * Folder for files on this machine (`storage/local`), and for large answers until they are discarded; a process that
+   * dies leaves those to the sweep of uploads.
+   */
   folder?: string;
-  /** Folder of this machine for large answers, until they are discarded. Default: one below that of the system. */
-  answersFolder?: string;
   /** Name of this service, shown to networks where an app is registered. */
   appName?: string;
   /** Service that answers the address of the caller (`EGRESS_ECHO_URL`). */
@@ -100,7 +101,6 @@ export function openProviders({
   authorities = [],
   timeoutMs = TIMEOUT_MS,
   folder,
-  answersFolder = join(tmpdir(), 'rookery-answers'),
   appName = 'Rookery',
   echoUrl = 'https://api.ipify.org?format=json',
   adapters = [],
@@ -122,7 +122,7 @@ export function openProviders({
     authorities,
     timeoutMs,
     folder,
-    answersFolder,
+    answersFolder: folder === undefined ? join(tmpdir(), 'rookery-answers') : join(folder, '.incoming'),
     onCall,
   });
   const domains = openDomains(lines, { apps, appName, outbound, echoUrl });
