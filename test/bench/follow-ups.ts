@@ -3,7 +3,7 @@ import { type Counts, counted, idleRate } from './kit/counters.ts';
 import { startCpu } from './kit/cpu.ts';
 import { type Figures, spread } from './kit/figures.ts';
 import type { Options } from './kit/options.ts';
-import { interleave, type Side } from './kit/pairs.ts';
+import { interleave, type Side, latenessBeside } from './kit/pairs.ts';
 import type { Report } from './kit/report.ts';
 import { announce, seedPosts, seedTenants } from './kit/seed.ts';
 import { openWorld, type Product, type Provider } from './kit/world.ts';
@@ -48,19 +48,7 @@ export async function followUps(options: Options): Promise<Report> {
     { name: 'rookery', run: () => published(run, { firstComment: 'The first comment' }) },
     { name: WITHOUT, run: () => published(run, {}) },
   ];
-  const { pairs, figures, ratios } = await interleave(
-    sides,
-    [
-      {
-        name: `lateness of posts, p99, ${WITHOUT}`,
-        figure: 'late_p99_ms',
-        peer: WITHOUT,
-        better: 'smaller',
-        goal: 1 / 1.05,
-      },
-    ],
-    options,
-  );
+  const { pairs, figures, ratios } = await interleave(sides, [latenessBeside(WITHOUT)], options);
   const { rookery: own, [WITHOUT]: bare } = figures as Record<string, Record<string, number>>;
   return {
     bench: 'follow-ups',

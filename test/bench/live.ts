@@ -10,6 +10,7 @@ import { needFiles } from './kit/open-files.ts';
 import { CannotRun, type Options } from './kit/options.ts';
 import { interleave } from './kit/pairs.ts';
 import type { Report } from './kit/report.ts';
+import { seedPeople } from './kit/seed.ts';
 import { openWorld } from './kit/world.ts';
 import type { Heard } from './processes/live-readers.ts';
 
@@ -176,26 +177,14 @@ async function seed(sql: Database, people: number, jwtSecret: string): Promise<s
   const orgs = Array.from({ length: Math.ceil(people / PEOPLE_OF_ORG) }, newId);
   const ids = Array.from({ length: people }, newId);
   await sql`insert into organizations (id, name) select id, 'Bench' from unnest(${orgs}::uuid[]) id`;
+  await seedPeople(
+    sql,
+    ids.map((id, n) => ({ id, orgId: orgs[n % orgs.length]! })),
+  );
   await sql`
-    with p as (
-      select *
-      from unnest(${ids}::uuid[], ${ids.map((_, n) => orgs[n % orgs.length]!)}::uuid[]) as t (id, org_id)
-    ), u as (
-      insert into users (id, email, provider_name, provider_id, activated)
-      select id, id || '@example.com', 'local', id::text, true
-      from p
-    ), f as (
-      insert into user_profiles (user_id)
-      select id
-      from p
-    ), m as (
-      insert into memberships (org_id, user_id, role_key)
-      select org_id, id, 'editor'
-      from p
-    )
     insert into sessions (id, user_id, token_hash, expires_at)
     select id, id, sha256(id::text::bytea), now() + interval '30 days'
-    from p`;
+    from unnest(${ids}::uuid[]) as t (id)`;
   await sql`vacuum (analyze) organizations, users, user_profiles, memberships, sessions`;
   const tokens = openAuthTokens({ secret: jwtSecret, clock: systemClock, log: quietLog() });
   const csrf = randomHex(32);

@@ -75,6 +75,24 @@ export async function seedTenants(
   return tenants.map(({ orgId, key, channels: own }) => ({ orgId, key, channels: own }));
 }
 
+/** Editors of organizations, as `{ id, orgId }` each; what they log in with is the caller's to add. */
+export const seedPeople = (sql: Database, people: readonly { id: string; orgId: string }[]) => sql`
+  with p as (
+    select *
+    from unnest(${people.map(({ id }) => id)}::uuid[], ${people.map(({ orgId }) => orgId)}::uuid[]) as t (id, org_id)
+  ), u as (
+    insert into users (id, email, provider_name, provider_id, activated)
+    select id, id || '@example.com', 'local', id::text, true
+    from p
+  ), f as (
+    insert into user_profiles (user_id)
+    select id
+    from p
+  )
+  insert into memberships (org_id, user_id, role_key)
+  select org_id, id, 'editor'
+  from p`;
+
 export interface SeededPost {
   id: string;
   orgId: string;

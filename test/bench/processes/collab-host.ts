@@ -7,6 +7,7 @@ import { testApp } from '../../support/worlds/app.ts';
 import { openNetwork, sealedLogin, startPublisher } from '../../support/worlds/publishing/world.ts';
 import { answering } from '../kit/answering.ts';
 import { replicaEnv } from '../kit/replica.ts';
+import { seedPeople } from '../kit/seed.ts';
 import { usage } from '../kit/usage.ts';
 
 /** A person may have so many connections. */
@@ -33,33 +34,16 @@ const posts = Array.from({ length: documents }, () => newId());
 await sql`
   insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
   values (${channelId}, ${orgId}, 'fake', 'v1', 'bench', 'Bench', ${sealedLogin(channelId)})`;
+await seedPeople(
+  sql,
+  people.map(({ id }) => ({ id, orgId })),
+);
 await sql`
-  with p as (
-    select *
-    from json_to_recordset(${JSON.stringify(
-      people.map(({ id, keyId, key }) => ({
-        id,
-        keyId,
-        prefix: key.slice(0, 12),
-        hash: sha256(key).toString('hex'),
-      })),
-    )}::text::json) as t (id uuid, "keyId" uuid, prefix text, hash text)
-  ), u as (
-    insert into users (id, email, provider_name, provider_id, activated)
-    select id, id || '@example.com', 'local', id::text, true
-    from p
-  ), f as (
-    insert into user_profiles (user_id)
-    select id
-    from p
-  ), m as (
-    insert into memberships (org_id, user_id, role_key)
-    select ${orgId}::uuid, id, 'editor'
-    from p
-  )
   insert into api_keys (id, org_id, user_id, name, prefix, key_hash)
   select "keyId", ${orgId}::uuid, id, 'bench', prefix, decode(hash, 'hex')
-  from p`;
+  from json_to_recordset(${JSON.stringify(
+    people.map(({ id, keyId, key }) => ({ id, keyId, prefix: key.slice(0, 12), hash: sha256(key).toString('hex') })),
+  )}::text::json) as t (id uuid, "keyId" uuid, prefix text, hash text)`;
 await sql`
   insert into posts (id, org_id, channel_id, group_id, state, content, content_clean, publish_date)
   select id, ${orgId}, ${channelId}, id::text, 'DRAFT', '<p>Begin</p>', true, now() + interval '30 days'
