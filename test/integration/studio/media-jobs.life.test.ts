@@ -283,8 +283,11 @@ describe('POST /files/jobs/callback/:token', () => {
     await world.comes(id, 'done');
     const { prompt } = before['request'] as { prompt: string };
     const ended = await world.row(id);
-    expect((await visitor.post(new URL(addressOf(prompt)).pathname, {})).status).toBe(200);
+    const path = new URL(addressOf(prompt)).pathname;
+    expect((await visitor.post(path, {})).status).toBe(200);
     expect(await world.row(id)).toEqual(ended);
+    await using other = await world.open({ env: { JWT_SECRET: 'the secret of another deployment' } });
+    expect((await other.client().post(path, {})).status).toBe(404);
   });
 });
 
