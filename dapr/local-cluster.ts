@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { DATA_FOLDER_MODE } from '../src/platform/config/index.ts';
 import { startEmbeddedPostgres } from '../src/platform/db/embedded/index.ts';
 import { migrate, openDatabase } from '../src/platform/db/index.ts';
@@ -194,7 +194,7 @@ interface MemberOptions {
 }
 /** Starts a process and its daprd. */
 async function startMember(cluster: Cluster, options: MemberOptions): Promise<Member> {
-  const { environment, tokens, data, address, placementHealthUrl, programs, ports } = cluster;
+  const { environment, tokens, data, folder, address, placementHealthUrl, programs, ports } = cluster;
   const { name, command, appId, own, httpPort, databaseUrl, redisUrl } = options;
   const { METRICS_PORT: _one, ...inherited } = environment; // one port cannot serve several hosts
   const shared = {
@@ -236,6 +236,7 @@ async function startMember(cluster: Cluster, options: MemberOptions): Promise<Me
       ports: { ...own, app: own.app ?? Number(httpPort) }, // the API is called where everybody calls it
       placement: ports.placement,
       scheduler: ports.scheduler,
+      namesFile: resolve(folder, 'names.db'),
       logFile: logOf(cluster, `${name}-daprd`),
       resources: [COMPONENTS, ...(environment['DAPR_RESOURCES'] ? [environment['DAPR_RESOURCES']] : [])],
       environment: { ...shared, REDIS_HOST: redis.host, REDIS_PASSWORD: decodeURIComponent(redis.password) },

@@ -15,6 +15,7 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 export const COMPONENTS = join(ROOT, 'components');
 const CONFIG = join(ROOT, 'dapr', 'config.yaml');
 const API_CONFIG = join(ROOT, 'dapr', 'config-api.yaml');
+const NAMES_CONFIG = join(ROOT, 'dapr', 'names.yaml');
 /** Daprd takes folders only, and passes over what is not YAML. */
 const RESILIENCY_FOLDER = join(ROOT, 'dapr');
 /** Above a drain: our health turns 503 long before. */
@@ -248,6 +249,8 @@ export interface SidecarStart extends Common {
   ports: SidecarPorts;
   placement: PlacementPorts;
   scheduler: SchedulerPorts;
+  /** Where the sidecars of a cluster find each other by app id; one file for all of them, and of no other cluster. */
+  namesFile: string;
   /** Folders or files with components; ours unless a test has its own. */
   resources?: readonly string[];
 }
@@ -275,6 +278,7 @@ export const startSidecar = ({
   ports,
   placement,
   scheduler,
+  namesFile,
   logFile,
   environment,
   resources = [COMPONENTS],
@@ -282,7 +286,7 @@ export const startSidecar = ({
   startProcess({
     name,
     command: programs.daprd,
-    environment,
+    environment: { ...environment, DAPR_NAMES_FILE: namesFile },
     logFile,
     args: [
       '--app-id',
@@ -318,5 +322,7 @@ export const startSidecar = ({
       RESILIENCY_FOLDER,
       '--config',
       appId === APP_ID ? CONFIG : API_CONFIG,
+      '--config',
+      NAMES_CONFIG,
     ],
   });

@@ -151,6 +151,7 @@ export async function startDapr({
       appId,
       placement: { ...placementPorts, grpc: placementPort },
       scheduler: schedulerPorts,
+      namesFile: join(folder, 'names.db'),
       environment: forSidecars,
       resources: folders,
       ports: sidecarPorts,
