@@ -2,6 +2,7 @@
 // unit`).
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { findDapr, installDapr } from '../dapr/install/index.ts';
 import { jest } from './jest.ts';
 import { noteUnsteady } from './unsteady.ts';
@@ -13,7 +14,7 @@ interface File {
   startTime: number;
   endTime: number;
   message: string;
-  assertionResults: { status: string; fullName: string }[];
+  assertionResults: { status: string; fullName: string; failureMessages?: string[] }[];
 }
 
 /**
@@ -28,6 +29,9 @@ const AT_ONCE = 3;
 
 /** So many of the slowest files does a whole run name: where its time can be won. */
 const SLOWEST = 20;
+
+/** So many lines of the reason does the end of the log repeat for each test that failed. */
+const LINES_OF_REASON = 20;
 
 /**
  * Files that were unsteady in a run, kept over runs: a whole run in CI fails for one that comes a second time. CI says
@@ -78,12 +82,21 @@ const untested = paths.filter((path) => ![...files.keys()].some((name) => new Re
 for (const path of untested) say(`no test file: ${path}`);
 ran &&= untested.length === 0;
 
+/** The reason again, where the end of a long log is all that is looked at. */
+const beginningOf = ([message = '']: readonly string[]): string =>
+  stripVTControlCharacters(message)
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .slice(0, LINES_OF_REASON)
+    .map((line) => `    ${line.slice(0, 200)}`)
+    .join('\n');
+
 const last = failedOf(files);
 for (const { name, message, assertionResults } of last)
   if (assertionResults.length === 0) say(`did not run: ${name}\n${message}`);
   else
-    for (const { fullName, status } of assertionResults)
-      if (status === 'failed') say(`failed: ${relative('.', name)} › ${fullName}`);
+    for (const { fullName, status, failureMessages = [] } of assertionResults)
+      if (status === 'failed') say(`failed: ${relative('.', name)} › ${fullName}\n${beginningOf(failureMessages)}`);
 const unsteady = first
   .filter(({ name }) => !last.some((file) => file.name === name))
   .map(({ name }) => relative('.', name));
