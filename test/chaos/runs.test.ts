@@ -219,6 +219,8 @@ const PEOPLE = isFull ? 10 : 3;
 const [OF_SESSION, OF_PIPELINE] = [4, 3];
 const isPipeline = (n: number) => n % 3 === 0;
 const twiceLost = /lost twice|begun too often/;
+/** A submit that was under way at a kill, and that the provider does not list. */
+const unknownSubmit = /did not answer: it may have been billed/;
 
 test.each(rounds(1))(
   'round $round of $of: every run ends once over two processes that are killed at random, and the ledger is what was asked',
@@ -310,10 +312,14 @@ test.each(rounds(1))(
       select s.name, s.state from run_steps s where s.state in ('waiting', 'running') or s.reservation is not null`;
     expect(open).toEqual([]);
 
-    // what failed lost its answer twice
+    // what failed lost its answer twice, or waited for a job whose outcome is unknown
     const steps = await sql<{ id: string; name: string; state: string; error: string | null; output: Told }[]>`
       select id, name, state, error, output from run_steps`;
-    for (const { state, error } of steps) if (state === 'failed') expect(error).toMatch(twiceLost);
+    const failed = steps.filter(({ state }) => state === 'failed');
+    const withoutJob = failed.filter(({ name, error }) => name === 'picture' && unknownSubmit.test(error!));
+    for (const one of failed) if (!withoutJob.includes(one)) expect(one.error).toMatch(twiceLost);
+    const unknown = await sql`select from media_jobs where state = 'unknown'`;
+    expect(withoutJob.length).toBeLessThanOrEqual(unknown.length);
     const states = await sql<{ state: string; n: number }[]>`
       select state, count(*)::int as n from runs group by state order by state`;
     note({ runs: states.map(({ state, n }) => `${n} ${state}`), kills: gone.length, asked: asked() });
@@ -357,9 +363,7 @@ test.each(rounds(1))(
     const { spent } = (await balance(db))!;
     expect(spent).toBe(ledger.spent);
     if (jobs.every(({ state }) => state === 'done')) expect(ledger.isWhole).toBe(true);
-    expect((await sql`select from ai_reservations`).length).toBe(
-      jobs.filter(({ state }) => state === 'unknown').length,
-    );
+    expect((await sql`select from ai_reservations`).length).toBe(unknown.length);
   },
   isFull ? 1_800_000 : 240_000,
 );
