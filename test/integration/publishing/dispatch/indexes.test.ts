@@ -100,11 +100,16 @@ async function reads(): Promise<{ rows: number; blocks: number }> {
         from pg_statio_user_tables) as blocks`;
   return row!;
 }
+/** The least of five times: the product's own loops read over the same connection. */
 async function readBy(work: () => Promise<unknown>): Promise<{ rows: number; blocks: number }> {
-  const before = await reads();
-  await work();
-  const after = await reads();
-  return { rows: after.rows - before.rows, blocks: after.blocks - before.blocks };
+  const times: { rows: number; blocks: number }[] = [];
+  for (let n = 0; n < 5; n++) {
+    const before = await reads();
+    await work();
+    const after = await reads();
+    times.push({ rows: after.rows - before.rows, blocks: after.blocks - before.blocks });
+  }
+  return { rows: Math.min(...times.map(({ rows }) => rows)), blocks: Math.min(...times.map(({ blocks }) => blocks)) };
 }
 
 /** A body with a post for each channel, as the routes hand it on. */
