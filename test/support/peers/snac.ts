@@ -1,12 +1,14 @@
 import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { request } from 'node:http';
+import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
+import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { locked, peerCache, peerEnv } from './peer-install.ts';
 import { type Found, type Peer, startProcess } from './peers.ts';
-import { freePort } from '../wire/ports.ts';
+import { freePorts } from '../wire/ports.ts';
 
 const run = promisify(execFile);
 const CACHE = peerCache('snac');
@@ -97,8 +99,8 @@ async function debianSource(): Promise<string> {
 async function start(binary: string): Promise<Peer> {
   const folder = await mkdtemp(`${tmpdir()}/rookery-snac-`);
   const data = `${folder}/data`;
-  const port = await freePort();
-  await answering(binary, ['init', data], `127.0.0.1\n${port}\n127.0.0.1:${port}\n\n\n`);
+  const [port, inner] = (await freePorts(2)) as [number, number];
+  await answering(binary, ['init', data], `127.0.0.1\n${inner}\n127.0.0.1:${port}\n\n\n`);
   const passwords: Record<string, string> = {};
   for (const user of ['alice', 'bob'])
     passwords[user] = /password is (\S+)/.exec(await answering(binary, ['adduser', data, user], '\n'))![1]!;
@@ -106,15 +108,36 @@ async function start(binary: string): Promise<Peer> {
   await writeFile(`${data}/server.json`, JSON.stringify({ ...settings, protocol: 'http' }));
 
   const url = `http://127.0.0.1:${port}`;
+  const front = await startFront(port, inner);
   const peer = await startProcess('snac', binary, ['httpd', data], {
     cwd: folder,
     probe: async () => ({ url, passwords, answered: await reachable(`${url}/api/v1/instance`) }),
   });
   const stop = async () => {
     await peer.stop();
+    front.close();
+    front.closeAllConnections();
     await rm(folder, { recursive: true, force: true });
   };
   return { ...peer, stop, [Symbol.asyncDispose]: stop };
+}
+
+/**
+ * A reverse proxy, as snac has one wherever it is served to others. By itself it ends a connection after each answer and
+ * says so to nobody, so that a client which has sent the next request by then never hears of it.
+ */
+async function startFront(port: number, inner: number) {
+  const front = createServer((from, answer) => {
+    const { method, url: path, headers } = from;
+    const to = request({ host: '127.0.0.1', port: inner, method, path, headers, agent: false }, (told) => {
+      answer.writeHead(told.statusCode!, told.headers);
+      pipeline(told, answer, () => undefined);
+    });
+    pipeline(from, to, (error) => error && answer.destroy());
+    to.on('error', () => answer.destroy());
+  });
+  await once(front.listen(port, '127.0.0.1'), 'listening');
+  return front;
 }
 
 const answering = (binary: string, args: string[], input: string) =>
