@@ -1,12 +1,13 @@
 import type { PostsDeps } from '../deps.ts';
 import { settle } from '../rules.ts';
+import { OVER } from './work.ts';
 
 /** How long calls under way may go on when the host goes away. */
 const DRAIN_MS = 8_000;
 
 /**
- * Sends nothing more: frees slots whose request has not left, gives calls under way 8 s, and writes the rest as
- * unconfirmed.
+ * Sends nothing more: frees slots whose request has not left, gives calls under way 8 s, hands back what only the steps
+ * before publishing were made for, from where they are, and writes the rest as unconfirmed.
  */
 export async function drainPosts(deps: PostsDeps): Promise<void> {
   const { sql, clock, sender, inHand, log } = deps;
@@ -15,24 +16,17 @@ export async function drainPosts(deps: PostsDeps): Promise<void> {
   const patience = new AbortController();
   await Promise.race([quiet(deps), clock.sleep(DRAIN_MS, patience.signal).catch(() => {})]);
   patience.abort();
-  const left = sender
-    .underWay()
-    .map(({ claimed, stage }) =>
-      settle(
-        claimed,
-        stage === 'calling'
-          ? { kind: 'lost', message: 'This host went away while it was sending' }
-          : { kind: 'not-sent' },
-      ),
-    );
   await Promise.all(
-    left.map((settlement) =>
-      deps
-        .settle(sql, settlement)
-        .catch((error: unknown) =>
-          log.error({ err: error, postId: settlement.postId }, 'releasing a slot failed, left to the reconciler'),
-        ),
-    ),
+    sender.underWay().map(async ({ claimed, stage, ended }) => {
+      const isOut = stage === 'publishing';
+      const message = 'This host went away while it was sending';
+      try {
+        await deps.settle(sql, settle(claimed, isOut ? { kind: 'lost', message } : { kind: 'not-sent' }));
+        if (!isOut) ended.abort(OVER); // another host goes on
+      } catch (error) {
+        log.error({ err: error, postId: claimed.postId }, 'releasing a slot failed, left to the reconciler');
+      }
+    }),
   );
 }
 

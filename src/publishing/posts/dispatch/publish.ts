@@ -49,7 +49,6 @@ async function callAdapter(deps: SenderDeps, work: Work, ready: Ready, call: Cal
   const { clock, log, sql } = deps;
   const { claimed } = work;
   const { connected } = ready;
-  let mayBePublic = false;
   try {
     const pacedMs = await takePlaces(deps, claimed, connected);
     if (pacedMs !== undefined) return { kind: 'paced', againMs: pacedMs };
@@ -79,7 +78,7 @@ async function callAdapter(deps: SenderDeps, work: Work, ready: Ready, call: Cal
       if (!(await markSent(sql, claimed))) throw new NotSent();
       if (deps.isClosed() || !deps.works.isSafe(work)) throw new NotSent();
     }
-    mayBePublic = true; // nothing is awaited between the last look and the call
+    work.stage = 'publishing'; // nothing is awaited between the last look and the call
     const answer = await inTime(clock, connected.social.publish(post, settings, attempt), work.ended, time);
     return 'processingMs' in answer
       ? { kind: 'processing', processingMs: waitOf(answer.processingMs) }
@@ -87,6 +86,7 @@ async function callAdapter(deps: SenderDeps, work: Work, ready: Ready, call: Cal
   } catch (error) {
     if (error instanceof NotSent) throw error;
     call.hasFailed = true;
+    const mayBePublic = work.stage === 'publishing';
     const known = mayBePublic ? failureOf(error) : failureBefore(error);
     if (known) return known;
     const { postId, channel } = claimed;

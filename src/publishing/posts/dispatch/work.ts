@@ -6,10 +6,11 @@ import { CALL_MS, HEARTBEAT_FRESH_MS, SLOT_LEASE_MS } from '../rules.ts';
 import type { ClaimedPost } from './attempt.ts';
 import { renew } from './recover.ts';
 
-/** What this host does for a claimed post: it waits for its turn, then the network is called. */
+/** What this host does for a claimed post. */
 export interface Work {
   readonly claimed: ClaimedPost;
-  stage: 'preparing' | 'calling';
+  /** It waits for its turn; the network is called for the steps before publishing; the post may be public. */
+  stage: 'preparing' | 'calling' | 'publishing';
   /** How long a call may last with the files of the post. */
   callMs: number;
   readonly since: number;
@@ -75,7 +76,7 @@ export function openWorks(
       if (still.has(work.claimed.postId)) work.heldSince = since;
       else {
         work.lost = true;
-        if (work.stage === 'calling') work.ended.abort(new ProviderError('lost', REPLACED));
+        if (work.stage !== 'preparing') work.ended.abort(new ProviderError('lost', REPLACED));
       }
     }
   }

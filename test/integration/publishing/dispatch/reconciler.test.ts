@@ -282,3 +282,36 @@ test('a drain returns waiting posts, gives those being sent their time, and leav
   );
   expect(network.asked).toHaveLength(2);
 });
+
+test('a drain hands back a post whose files are still uploaded, and the next host goes on where that was', async () => {
+  const patience = gate();
+  const [begun, cut] = [gate(), gate()];
+  const patient = clockWhere((ms) => (ms === 8_000 ? patience.passed : ms));
+  let post: ReturnType<typeof newPost>;
+  let [orgId, channelId] = ['', ''];
+  {
+    await using _leaving = await start({ clock: patient });
+    ({ orgId, channelId } = await seedOrg(sql()));
+    post = newPost(channelId);
+    network.prepare = async (_post, handle) => {
+      if (handle.saved) return 'ready';
+      await handle.save({ parts: 1 });
+      begun.open();
+      await cut.passed;
+      return 'ready';
+    };
+    await admit(world, orgId, [post]);
+    await begun.passed;
+    const gone = world.posts.drainPosts();
+    patience.open();
+    await gone;
+    expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled', error: null });
+  }
+  await using next = await startPublisher({ url: db.url, network });
+  await channelActorOf(next, orgId, channelId).wake({}); // as the reconciler does
+  await settled(sql(), orgId);
+  cut.open(); // the upload of the host that went away comes to its end, and publishes nothing
+  expect(await stateOf(sql(), post.id)).toMatchObject({ state: 'PUBLISHED' });
+  expect(network.asked.map(({ handle }) => handle.saved)).toEqual([{ parts: 1 }]);
+  expect(network.looks).toBe(0);
+});
