@@ -5,9 +5,7 @@ import { instant } from '../../http/fields.ts';
 export const RetentionEntry = z.strictObject({
   variable: z.string(),
   days: z.int(),
-  /** `not_available`: nothing that the setting is about is kept by this version. */
-  state: z.enum(['kept', 'not_available']),
-  due: z.int().nullable(),
+  due: z.int(),
   oldest: instant.nullable(),
   runs: z.array(
     z.strictObject({
@@ -19,13 +17,18 @@ export const RetentionEntry = z.strictObject({
   ),
 });
 
-export const presentRetention = ({ variable, days, kept }: RetentionLine): z.input<typeof RetentionEntry> => ({
+export const presentRetention = ({
   variable,
   days,
-  state: kept ? 'kept' : 'not_available',
-  due: kept?.due ?? null,
-  oldest: kept?.oldest?.toISOString() ?? null,
-  runs: (kept?.runs ?? []).map(({ name, lastRunAt, lastStatus, lastChanged }) => ({
+  due,
+  oldest,
+  runs,
+}: RetentionLine): z.input<typeof RetentionEntry> => ({
+  variable,
+  days,
+  due,
+  oldest: oldest?.toISOString() ?? null,
+  runs: runs.map(({ name, lastRunAt, lastStatus, lastChanged }) => ({
     sweep: name,
     lastRunAt: lastRunAt?.toISOString() ?? null,
     lastStatus,

@@ -4,10 +4,8 @@ import { readRetention, type RetentionLine } from '../retention/index.ts';
 
 const day = (date: Date): string => date.toISOString().slice(0, 10);
 
-function textOf({ variable, days, kept }: RetentionLine): string {
+function textOf({ variable, days, due, oldest, runs }: RetentionLine): string {
   const name = `${variable.padEnd(36)} ${String(days).padStart(5)} days`;
-  if (!kept) return `${name}  nothing of it is kept by this version yet`;
-  const { due, oldest, runs } = kept;
   const told = runs.map(({ name: sweep, lastRunAt, lastStatus, lastChanged }) =>
     lastRunAt
       ? `${sweep} ${lastRunAt.toISOString().slice(0, 16)}Z ${lastStatus}, ${lastChanged} rows`

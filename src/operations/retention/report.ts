@@ -6,14 +6,11 @@ import { RETENTION_VARIABLES } from './variables.ts';
 export interface RetentionLine {
   variable: string;
   days: number;
-  /** Null: nothing that it is about is kept here yet. */
-  kept: {
-    /** Rows that the next run deletes, or forgets a part of. */
-    due: number;
-    oldest: Date | null;
-    /** Its sweeps as they last ran; some do more than this. */
-    runs: readonly CronRun[];
-  } | null;
+  /** Rows that the next run deletes, or forgets a part of. */
+  due: number;
+  oldest: Date | null;
+  /** Its sweeps as they last ran; some do more than this. */
+  runs: readonly CronRun[];
 }
 
 interface RetentionDeps {
@@ -29,26 +26,18 @@ export async function readRetention({ sql, rules, config }: RetentionDeps): Prom
   for (const [variable, key] of Object.entries(RETENTION_VARIABLES)) {
     const days = config.retention[key];
     const own = rules.filter((rule) => rule.variable === variable);
-    lines.push({ variable, days, kept: own.length === 0 ? null : await readRules(own) });
-  }
-  return lines;
-
-  async function readRules(own: readonly RetentionRule[]): Promise<NonNullable<RetentionLine['kept']>> {
     const found = [];
-    for (const rule of own)
-      found.push(
-        await findDueByAge(sql, rule, {
-          days: config.retention[RETENTION_VARIABLES[rule.variable as keyof typeof RETENTION_VARIABLES]], // it is one
-          backendUrl: config.http.backendUrl,
-        }),
-      );
+    for (const rule of own) found.push(await findDueByAge(sql, rule, { days, backendUrl: config.http.backendUrl }));
     const ages = found.flatMap(({ oldest }) => (oldest ? [oldest.getTime()] : []));
-    return {
+    lines.push({
+      variable,
+      days,
       due: found.reduce((sum, { due }) => sum + due, 0),
       oldest: ages.length > 0 ? new Date(Math.min(...ages)) : null,
       runs: [...new Set(own.flatMap(({ sweeps }) => sweeps))].map((name) => runs.get(name) ?? neverRun(name)),
-    };
+    });
   }
+  return lines;
 }
 
 const neverRun = (name: string): CronRun => ({

@@ -102,7 +102,7 @@ const EACH: Partial<Record<string, number>> = {
   MEDIA_JOBS_RETENTION_DAYS: 2,
 };
 
-type Item = { variable: string; days: number; state: string; due: number | null; oldest: string | null; runs: any[] }; // oxlint-disable-line typescript/no-explicit-any -- judged by each test
+type Item = { variable: string; days: number; due: number; oldest: string | null; runs: any[] }; // oxlint-disable-line typescript/no-explicit-any -- judged by each test
 const report = async (): Promise<Item[]> => (await root.client.get('/admin/retention')).body.items;
 const itemOf = async (variable: string): Promise<Item> => (await report()).find((one) => one.variable === variable)!;
 
@@ -117,9 +117,9 @@ describe('GET /admin/retention', () => {
     expect(Object.keys(RETENTION_VARIABLES).toSorted()).toEqual(Object.keys(CHAPTERS.Retention).toSorted());
     const items = await report();
     expect(items.map(({ variable }) => variable)).toEqual(Object.keys(RETENTION_VARIABLES));
-    for (const { variable, days, state, due } of items) {
+    for (const { variable, days, due, runs } of items) {
       expect([variable, days]).toEqual([variable, (DAYS as Record<string, number>)[variable] ?? expect.any(Number)]);
-      expect([variable, state, typeof due]).toEqual([variable, 'kept', 'number']);
+      expect([variable, typeof due, runs.length > 0]).toEqual([variable, 'number', true]);
     }
   });
 
