@@ -11,7 +11,7 @@ import type {
 } from '../../providers/registry/index.ts';
 import { type Bodies, fitsAsIs, gone, MOST_PICTURE_BYTES } from './bodies.ts';
 import type { Copies } from './copies.ts';
-import { type PublicUrlOf, reachable } from './public-url.ts';
+import { isHidden, type PublicUrlOf, reachable } from './public-url.ts';
 import { asProviderError, ofStorage } from './remote.ts';
 import { domainAllowed, formatOfKey, keyOfUrl, ownAddresses } from './rules.ts';
 import * as store from './store.ts';
@@ -124,7 +124,7 @@ export function openPostMedia(options: Options): MediaOfPosts {
     return fields.map(({ at, items }) =>
       items.map((item, n) => {
         const file = own[next++];
-        return { facts: factsOf(file, item), fault: faultOf(item, file, `${at}.${n}`) };
+        return { facts: factsOf(backendUrl, file, item), fault: faultOf(item, file, `${at}.${n}`) };
       }),
     );
   };
@@ -139,7 +139,7 @@ export function openPostMedia(options: Options): MediaOfPosts {
     async facts(orgId, posts) {
       const own = await ownFiles(orgId, posts.flat(), store.presentFiles);
       let n = 0;
-      return posts.map((items) => items.map((item) => factsOf(own[n++], item)));
+      return posts.map((items) => items.map((item) => factsOf(backendUrl, own[n++], item)));
     },
     async settled(orgId, items) {
       if (items.some(({ path }) => path !== '' && keyOfUrl(backendUrl, path) === undefined)) await copies.drop(orgId);
@@ -249,7 +249,11 @@ function openLoadOne({ sql, storages, copies, bodies, publicUrlOf, maxBytes, bac
   };
 }
 
-const factsOf = (file: FileRow | null | undefined, { thumbnail }: MediaItem): FileFacts | undefined =>
+const factsOf = (
+  backendUrl: string,
+  file: FileRow | null | undefined,
+  { thumbnail }: MediaItem,
+): FileFacts | undefined =>
   file
     ? {
         contentType: file.mime,
@@ -258,5 +262,6 @@ const factsOf = (file: FileRow | null | undefined, { thumbnail }: MediaItem): Fi
         height: file.height ?? undefined,
         seconds: file.durationMs === null ? undefined : file.durationMs / 1_000,
         thumbnail: thumbnail || undefined,
+        isReachable: isHidden(backendUrl, file) ? false : undefined,
       }
     : undefined;

@@ -12,6 +12,10 @@ export type PublicUrlOf = (file: Pick<FileRow, 'storageKey'>, place: StoragePlac
 export const reachable = (url: string | undefined): string | undefined =>
   url !== undefined && isReachableFromOutside(url) ? url : undefined;
 
+/** Whether nobody outside can fetch a file, as far as that is known without its storage. */
+export const isHidden = (backendUrl: string, { storageKey, storageSettingId }: FileRow): boolean =>
+  storageSettingId === null && reachable(urlOfKey(backendUrl, storageKey)) === undefined;
+
 /**
  * At the storage's permanent address, from this service, else at the storage's signed one, which does not answer HEAD.
  */

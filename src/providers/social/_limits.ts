@@ -15,6 +15,8 @@ export interface FileFacts {
   seconds?: number | undefined;
   /** The picture that was chosen for a video. */
   thumbnail?: unknown;
+  /** False: nobody outside can fetch it. Where that depends on a storage, it is known when the post is sent: undefined. */
+  isReachable?: false | undefined;
 }
 /** A post, or an item of a thread. Files that lie outside are known when the post is sent: undefined. */
 export interface Judged {
@@ -103,6 +105,9 @@ export function* checkFiles(limits: Limits, files: readonly (FileFacts | undefin
   for (const [n, file] of files.entries()) {
     if (!file) continue;
     for (const issue of checkFile(limits, file)) yield { ...issue, field: `image.${n}` };
+    const kind = kindOf(file);
+    if (file.isReachable === false && limits.fetches?.includes(kind))
+      yield fault(`image.${n}`, hiddenWords({ kind }), 'not_reachable');
   }
 }
 const isAnimated = ({ animated }: Limits, { contentType }: FileFacts): boolean =>

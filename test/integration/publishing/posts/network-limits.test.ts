@@ -5,7 +5,8 @@ import { sealedLogin } from '../../../support/worlds/publishing/world.ts';
 
 // What networks refuse of a combination of items, files and settings is told when the post is made (S108).
 
-const routes = await openPostRoutes();
+// networks that fetch files by themselves reach them there
+const routes = await openPostRoutes({ env: { NEXT_PUBLIC_BACKEND_URL: 'https://rookery.example' } });
 const { db, ann, create } = routes;
 afterAll(routes.close);
 

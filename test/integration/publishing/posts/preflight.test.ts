@@ -4,6 +4,7 @@ import { CreateBody } from '../../../../src/publishing/posts/index.ts';
 import { newId, systemClock } from '../../../../src/platform/kernel/index.ts';
 import { fc } from '../../../support/properties.ts';
 import { element, later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
+import { sealedLogin } from '../../../support/worlds/publishing/world.ts';
 import { workOf } from '../../../support/worlds/publishing/work.ts';
 
 const HOUR = 3_600_000;
@@ -76,6 +77,19 @@ describe('POST /posts/preflight', () => {
     const answer = await key.post('/public/v1/posts/preflight', body);
     expect([answer.status, answer.text]).toEqual([201, console.text]);
     expect([await rows(), network.asked.length]).toEqual([before, asked]);
+  });
+
+  test('says that a network which fetches files itself cannot reach them, and create refuses it [S108, S116]', async () => {
+    const id = newId();
+    await db.sql`
+      insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+      values (${id}, ${ann.orgId}, 'instagram', 'v1', ${id}, 'Fetches', ${sealedLogin(id)})`;
+    const body = schedule({ posts: [{ integration: { id }, value: [{ content: 'x', image: [await file()] }] }] });
+    const message = expect.stringContaining('NEXT_PUBLIC_BACKEND_URL');
+    const issue = { field: 'posts.0.value.0.image.0', message, rule: 'not_reachable' };
+    expect((await one(body)).issues).toEqual([issue]);
+    const answer = await create(body);
+    expect([answer.status, answer.body.code, answer.body.errors]).toEqual([400, 'invalid_content', [issue]]);
   });
 
   test('names every fault of text, media, thread, settings, date and channel, and refuses none by a status [S116]', async () => {
