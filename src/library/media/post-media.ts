@@ -262,6 +262,6 @@ const factsOf = (
         height: file.height ?? undefined,
         seconds: file.durationMs === null ? undefined : file.durationMs / 1_000,
         thumbnail: thumbnail || undefined,
-        isReachable: isHidden(backendUrl, file) ? false : undefined,
+        isHidden: isHidden(backendUrl, file),
       }
     : undefined;

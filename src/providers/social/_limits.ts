@@ -15,8 +15,8 @@ export interface FileFacts {
   seconds?: number | undefined;
   /** The picture that was chosen for a video. */
   thumbnail?: unknown;
-  /** False: nobody outside can fetch it. Where that depends on a storage, it is known when the post is sent: undefined. */
-  isReachable?: false | undefined;
+  /** Nobody outside can fetch it; where that depends on a storage, it is known when the post is sent. */
+  isHidden?: boolean;
 }
 /** A post, or an item of a thread. Files that lie outside are known when the post is sent: undefined. */
 export interface Judged {
@@ -106,7 +106,7 @@ export function* checkFiles(limits: Limits, files: readonly (FileFacts | undefin
     if (!file) continue;
     for (const issue of checkFile(limits, file)) yield { ...issue, field: `image.${n}` };
     const kind = kindOf(file);
-    if (file.isReachable === false && limits.fetches?.includes(kind))
+    if (file.isHidden && limits.fetches?.includes(kind))
       yield fault(`image.${n}`, hiddenWords({ kind }), 'not_reachable');
   }
 }
