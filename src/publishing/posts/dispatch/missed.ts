@@ -144,4 +144,5 @@ const applyPolicy = (sql: Sql, { endedAt }: Judgement): Fragment => sql`
     where p.id = d.id
       and p.org_id = d.org_id
       and ${waiting(sql)}
+      and p.updated_at <= ${endedAt} -- another host may have judged it while this one waited for the channel
     returning ${post.names(sql, 'fact', 'p')}, d.policy`;

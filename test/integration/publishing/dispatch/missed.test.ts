@@ -160,7 +160,20 @@ describe('a post that was due while no host was there', () => {
     await silentFor(3 * HOUR);
     const id = await due(2 * HOUR);
     const outage = { beganAt: ago(3 * HOUR), endedAt: ago(0) };
-    await Promise.all([api.posts.judgeMissed(outage), api.posts.judgeMissed(outage), api.posts.judgeMissed(outage)]);
+    let judging: Promise<unknown> | undefined;
+    await db.sql.begin(async (tx) => {
+      await tx`select from channels where id = ${org.channelId} for update`;
+      judging = Promise.all(Array.from({ length: 3 }, () => api.posts.judgeMissed(outage)));
+      await settles(async () => {
+        const [row] = await db.sql<{ n: number }[]>`
+          select count(*)::int as n
+          from pg_stat_activity
+          where datname = current_database()
+            and wait_event_type = 'Lock'`;
+        expect(row!.n).toBe(3); // each has looked at the post before any of them has judged it
+      });
+    });
+    await judging;
     expect((await facts('post.missed')).map(({ entity_id }) => entity_id)).toEqual([id]);
   });
 
