@@ -1,4 +1,4 @@
-export { csvLine } from './csv.ts';
+export { csvCells, csvLine } from './csv.ts';
 export { type AuditNote, AuditActor, writeAudit } from './write.ts';
 export { type Audit, openAudit } from './open.ts';
 export {

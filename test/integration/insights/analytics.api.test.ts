@@ -305,6 +305,10 @@ describe('the export', () => {
     expect(lines.some((line) => line.includes(`"'=HYPERLINK(""https://evil.example"")"`))).toBe(true);
     expect(answer.text).not.toMatch(/(^|,)"[=+@-]/m);
     expect((await bob.client.get('/analytics/export.csv?from=2026-02-02&to=2026-02-01')).status).toBe(400);
+
+    await db.sql`update channels set deleted_at = now() where id = ${rest}`;
+    const left = (await bob.client.get('/analytics/export.csv')).text.trimEnd().split('\r\n');
+    expect(left).toEqual([head, ...lines.filter((line) => !line.includes(rest))]); // that of the channel fills whole pages
   });
 });
 

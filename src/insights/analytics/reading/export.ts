@@ -1,27 +1,36 @@
-import { csvLine } from '../../../platform/audit/index.ts';
+import { csvCells, csvLine } from '../../../platform/audit/index.ts';
 import type { Sql } from '../../../platform/db/index.ts';
 import { PLANS } from '../../../entitlements/index.ts';
 import { askedRange, type DayRange, shownRange } from '../days.ts';
 import type { AnalyticsDeps } from '../deps.ts';
 import type { AskedDays } from './reading.ts';
 
-/** Rows that are read at a time: no more of a file is in memory. */
+/** Rows that are read at a time: two of these are in memory, one that is read and one that is written. */
 const PAGE = 1_000;
 
 interface ExportRow {
   date: string;
   channelId: string;
-  channelName: string;
-  providerId: string;
   metric: string;
   value: number;
   derived: boolean;
 }
+/** The cells of each channel that is there: they are the same on all of its lines. */
+type ChannelCells = ReadonlyMap<string, string>;
 type Kept = 'day' | 'week';
 const SOURCES = { week: ['analytics_weeks', 'week'], day: ['analytics_days', 'date'] } as const;
 
+async function cellsOfChannels(sql: Sql, orgId: string): Promise<ChannelCells> {
+  const channels = await sql<{ id: string; name: string; providerId: string }[]>`
+    select id, name, provider_id as "providerId"
+    from channels
+    where org_id = ${orgId}
+      and deleted_at is null`;
+  return new Map(channels.map(({ id, name, providerId }) => [id, csvCells([id, name, providerId])]));
+}
+
 /** The next rows of an organization by date, channel and metric, behind `after`; along an index. */
-const findRows = (
+const findRows = async (
   sql: Sql,
   orgId: string,
   kept: Kept,
@@ -32,10 +41,8 @@ const findRows = (
   const behind = (row: ExportRow) => sql`
       and (d.${sql(date)}, d.channel_id, d.metric) > (${row.date}::date, ${row.channelId}::uuid, ${row.metric}::text)`;
   return sql<ExportRow[]>`
-    select d.${sql(date)}::text as date, d.channel_id as "channelId", c.name as "channelName",
-      c.provider_id as "providerId", d.metric, d.value, d.derived
+    select d.${sql(date)}::text as date, d.channel_id as "channelId", d.metric, d.value, d.derived
     from ${sql(table)} d
-    join channels c on c.id = d.channel_id and c.org_id = d.org_id and c.deleted_at is null
     where d.org_id = ${orgId}
       and d.${sql(date)} between ${from}::date and ${to}::date
       ${after ? behind(after) : sql``}
@@ -59,17 +66,25 @@ export async function exportNumbers(
   return lines(sql, orgId, shownRange(wanted, now, PLANS[tier].analyticsRetentionDays));
 }
 
+/** The next page is read while the one before it is written. */
 async function* lines(sql: Sql, orgId: string, range: DayRange | undefined): AsyncGenerator<string> {
   yield csvLine(['date', 'interval', 'integrationId', 'integrationName', 'provider', 'metric', 'value', 'derived']);
   if (!range) return;
+  const channels = await cellsOfChannels(sql, orgId);
   for (const kept of ['week', 'day'] as const)
-    for (let after: ExportRow | undefined; ;) {
-      const rows = await findRows(sql, orgId, kept, range, after);
-      if (rows.length > 0) yield rows.map((row) => lineOf(row, kept)).join('');
-      if (rows.length < PAGE) break;
-      after = rows.at(-1)!;
+    for (let page: Promise<ExportRow[]> | undefined = findRows(sql, orgId, kept, range, undefined); page;) {
+      const rows: ExportRow[] = await page;
+      page = rows.length === PAGE ? findRows(sql, orgId, kept, range, rows.at(-1)) : undefined;
+      page?.catch(() => {}); // whoever reads on is told; a reader that has gone is not there to be
+      const text = rows.map((row) => lineOf(row, kept, channels)).join('');
+      if (text !== '') yield text;
     }
 }
 
-const lineOf = ({ date, channelId, channelName, providerId, metric, value, derived }: ExportRow, kept: Kept): string =>
-  csvLine([date, kept, channelId, channelName, providerId, metric, String(value), String(derived)]);
+/** Nothing for a channel that is not there. */
+function lineOf({ date, channelId, metric, value, derived }: ExportRow, kept: Kept, channels: ChannelCells): string {
+  const channel = channels.get(channelId);
+  return channel === undefined
+    ? ''
+    : `${csvCells([date, kept])},${channel},${csvCells([metric, String(value), String(derived)])}\r\n`;
+}
