@@ -1,11 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type {
-  Next,
-  AttemptOutcome,
-  ClaimedPost,
-  PendingFollowUp,
-  PendingLookUp,
-} from '../../src/publishing/posts/index.ts';
+import type { Next, AttemptOutcome, ClaimedPost, PendingLookUp } from '../../src/publishing/posts/index.ts';
 import { turnOf } from '../../test/support/worlds/turn.ts';
 import channel, { type ChannelNeeds } from './actor.ts';
 import { channelActor } from './contract.ts';
@@ -27,8 +21,9 @@ function channelOf(
   outcome: AttemptOutcome = { kind: 'published', release: { id: 'r', url: 'u' } },
   lookUp?: PendingLookUp,
   behind: ClaimedPost[] = [],
-  followUp?: PendingFollowUp,
+  followed?: string,
   earlier: Date[] = [],
+  nextStep?: Date,
 ) {
   const did: string[] = [];
   const held = { enable: true, disable: true, remove: true, needsLogin: true };
@@ -50,7 +45,7 @@ function channelOf(
       sendPost: async () => (did.push('send'), outcome),
       settleAndClaim: async (_claimed, { kind }) => (
         did.push(`settle ${kind}`),
-        { lookUp, followUp, next: behind.shift() }
+        { lookUp, followed, next: behind.shift() }
       ),
     },
     channels: {
@@ -59,6 +54,7 @@ function channelOf(
       remove: move('remove'),
       needsLogin: move('needsLogin'),
     },
+    followUps: { follow: async (orgId, postId) => (did.push(`follow ${orgId} ${postId}`), nextStep) },
   };
   return { ...turnOf(channelActor, 'o:c', needs), did, held };
 }
@@ -185,11 +181,23 @@ test('a channel that is enabled looks at once', async () => {
   expect(did).toEqual(['enable o c', 'claim', 'enable o c']);
 });
 
-test('what follows a published post gets its reminder after the commit, owned by the organization', async () => {
-  const { turn, log, hints, besides } = channelOf([{ kind: 'claimed', claimed }], undefined, undefined, [], {
-    postId: 'root',
-    due: NOW,
-  });
+test('what follows a published post is done here, beside the next post', async () => {
+  const { turn, log, did, besides } = channelOf([{ kind: 'claimed', claimed }], undefined, undefined, [], 'root');
+  await channel.spec.reminders.due(turn, undefined);
+  await besides();
+  expect([did, log]).toEqual([['claim', 'send', 'settle published', 'claim', 'follow o root'], []]);
+});
+
+test('the next step of what follows a post is a reminder of that post, owned by the organization', async () => {
+  const { turn, log, hints, besides } = channelOf(
+    [{ kind: 'claimed', claimed }],
+    undefined,
+    undefined,
+    [],
+    'root',
+    [],
+    NOW,
+  );
   await channel.spec.reminders.due(turn, undefined);
   await besides();
   expect([log, hints]).toEqual([['remind Post/o:root follow-up 2026-01-01T00:00:00.000Z'], [{ owner: 'o' }]]);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { implementFor, type Turn } from '../../src/platform/actor-runtime/index.ts';
 import type { Channels } from '../../src/publishing/channels/index.ts';
+import type { FollowUps } from '../../src/publishing/follow-ups/index.ts';
 import { type Clock, splitTenantKey, tenantKey } from '../../src/platform/kernel/index.ts';
 import type { Next, Posts, ClaimedPost } from '../../src/publishing/posts/index.ts';
 import { LOOK_UPS, postActor } from '../post/contract.ts';
@@ -10,6 +11,7 @@ export interface ChannelNeeds {
   clock: Clock;
   posts: Pick<Posts, 'claimNext' | 'findEarlierDue' | 'sendPost' | 'settleAndClaim'>;
   channels: Pick<Channels, 'needsLogin' | 'enable' | 'disable' | 'remove'>;
+  followUps: Pick<FollowUps, 'follow'>;
 }
 type Here = Turn<typeof channelActor, unknown, undefined, ChannelNeeds>;
 
@@ -83,22 +85,29 @@ async function later(turn: Here, { dueAt, remind }: Extract<Next, { kind: 'early
  * to the next post with it. Undefined where this host cannot send now: then it takes nothing more, and the reconciler
  * wakes whoever can.
  */
-async function publish(
-  { ctx: { posts, channels }, remindOther }: Here,
-  claimed: ClaimedPost,
-): Promise<{ next: ClaimedPost | undefined } | undefined> {
+async function publish(turn: Here, claimed: ClaimedPost): Promise<{ next: ClaimedPost | undefined } | undefined> {
+  const {
+    ctx: { posts, channels },
+    remindOther,
+  } = turn;
   const outcome = await posts.sendPost(claimed);
   if (outcome.kind === 'reauthorize')
     // before the slot is free, and never over a newer login
     await channels.needsLogin(claimed.orgId, claimed.channelId, outcome.message, claimed.channel.credentials);
-  const { lookUp, followUp, next } = await posts.settleAndClaim(claimed, outcome);
+  const { lookUp, followed, next } = await posts.settleAndClaim(claimed, outcome);
   if (lookUp)
     await remindOther(postActor, tenantKey(claimed.orgId, claimed.postId), LOOK_UPS[lookUp.about], lookUp.due, {
       owner: claimed.orgId,
     });
-  if (followUp)
-    await remindOther(postActor, tenantKey(claimed.orgId, followUp.postId), 'follow-up', followUp.due, {
-      owner: claimed.orgId,
-    });
+  if (followed) turn.beside(() => followPost(turn, claimed.orgId, followed));
   return outcome.kind === 'not-sent' ? undefined : { next };
+}
+
+/**
+ * Does what follows a post now, on this host: a reminder of its actor would cost more than the work, in the moment in
+ * which the next posts are due. Its rows carry the guarantee.
+ */
+async function followPost({ ctx, remindOther }: Here, orgId: string, postId: string): Promise<void> {
+  const due = await ctx.followUps.follow(orgId, postId);
+  if (due) await remindOther(postActor, tenantKey(orgId, postId), 'follow-up', due, { owner: orgId });
 }

@@ -1,12 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { ClaimedFollowUps } from '../../src/publishing/follow-ups/index.ts';
-import type {
-  AttemptOutcome,
-  ClaimedPost,
-  PendingFollowUp,
-  PendingLookUp,
-  Preparation,
-} from '../../src/publishing/posts/index.ts';
+import type { AttemptOutcome, ClaimedPost, PendingLookUp, Preparation } from '../../src/publishing/posts/index.ts';
 import { turnOf } from '../../test/support/worlds/turn.ts';
 import post, { type PostNeeds } from './actor.ts';
 import { postActor } from './contract.ts';
@@ -18,8 +11,7 @@ function postOf({
   waits = true,
   outcome = { kind: 'absent' } as AttemptOutcome,
   next = undefined as PendingLookUp | undefined,
-  followUp = undefined as PendingFollowUp | undefined,
-  found = { claimed: [], later: undefined } as ClaimedFollowUps,
+  followed = undefined as string | undefined,
   nextDue = undefined as Date | undefined,
 } = {}) {
   const did: string[] = [];
@@ -40,15 +32,12 @@ function postOf({
       lookUp: async (_claimed, about) => (did.push(`lookUp ${about}`), outcome),
       settleAttempt: async (_claimed, { kind }, asked) => (
         did.push(`settle ${kind} ${asked}`),
-        { lookUp: next, followUp }
+        { lookUp: next, followed }
       ),
       claimPreparation: async () => (did.push('claimPreparation'), waits ? (claimed as Preparation) : undefined),
       prepareAhead: async () => void did.push('prepareAhead'),
     },
-    followUps: {
-      claimFollowUps: async () => (did.push('claimFollowUps'), found),
-      runFollowUps: async () => (did.push('runFollowUps'), nextDue),
-    },
+    followUps: { follow: async (orgId, postId) => (did.push(`follow ${orgId} ${postId}`), nextDue) },
   };
   return { ...turnOf(postActor, 'o:p', needs), did };
 }
@@ -117,37 +106,26 @@ test('what people do is one change each, of this post in this organization', asy
   expect(log).toEqual(['Channel/o:c.wake {}']);
 });
 
-test('what follows a post is claimed and done beside the turn, and its next step is set', async () => {
-  const found = { claimed: [{}], later: undefined } as unknown as ClaimedFollowUps;
-  const { turn, log, hints, did, besides } = postOf({ found, nextDue: NOW });
+test('what follows a post is done beside the turn, and its next step is set', async () => {
+  const { turn, log, hints, did, besides } = postOf({ nextDue: NOW });
   await post.spec.reminders['follow-up'](turn, undefined);
   expect(did).toEqual([]);
   await besides();
-  expect([did, log]).toEqual([
-    ['claimFollowUps', 'runFollowUps'],
-    ['remind Post/o:p follow-up 2026-01-01T00:00:00.000Z'],
-  ]);
+  expect([did, log]).toEqual([['follow o p'], ['remind Post/o:p follow-up 2026-01-01T00:00:00.000Z']]);
   expect(hints).toEqual([{ owner: 'o' }]);
 });
 
 test('what follows a post can be asked for, without a reminder', async () => {
-  const found = { claimed: [{}], later: undefined } as unknown as ClaimedFollowUps;
-  const { turn, log, did, besides } = postOf({ found });
+  const { turn, log, did, besides } = postOf();
   await post.spec.methods.followUp({}, turn);
   await besides();
-  expect([did, log]).toEqual([['claimFollowUps', 'runFollowUps'], []]);
-});
-
-test('a post that nothing follows any more is left alone', async () => {
-  const { turn, log, did, besides } = postOf();
-  await post.spec.reminders['follow-up'](turn, undefined);
-  await besides();
-  expect([did, log]).toEqual([['claimFollowUps'], []]);
+  expect([did, log]).toEqual([['follow o p'], []]);
 });
 
 test('a post that a look-up has found is followed by what it asked for', async () => {
-  const { turn, log, besides } = postOf({ followUp: { postId: 'root', due: NOW } });
+  const { turn, log, did, besides } = postOf({ followed: 'root' });
   await post.spec.reminders['look-up'](turn, undefined);
   await besides();
-  expect(log).toEqual(['Channel/o:c.wake {}', 'remind Post/o:root follow-up 2026-01-01T00:00:00.000Z']);
+  expect(log).toEqual(['Channel/o:c.wake {}']);
+  expect(did.at(-1)).toBe('follow o root');
 });

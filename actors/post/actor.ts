@@ -22,7 +22,7 @@ export interface PostNeeds {
     | 'claimPreparation'
     | 'prepareAhead'
   >;
-  followUps: Pick<FollowUps, 'claimFollowUps' | 'runFollowUps'>;
+  followUps: Pick<FollowUps, 'follow'>;
 }
 type Here = Turn<typeof postActor, unknown, undefined, PostNeeds>;
 
@@ -64,34 +64,33 @@ function keyOf(key: string): [orgId: string, postId: string] {
   return [orgId, id];
 }
 
-/** Claims what follows the post now and does it, both beside the turn: it stands behind posts that are due. */
-function follow({ id, ctx: { followUps }, beside, remindOther }: Here): void {
-  const [orgId, postId] = keyOf(id);
-  beside(async () => {
-    const found = await followUps.claimFollowUps(orgId, postId);
-    if (found.claimed.length === 0 && !found.later) return;
-    const due = await followUps.runFollowUps(found);
-    if (due) await remindOther(postActor, id, 'follow-up', due, { owner: orgId });
-  });
+/** Does what follows the post now, beside the turn: it stands behind posts that are due. */
+function follow(turn: Here): void {
+  turn.beside(() => followPost(turn, ...keyOf(turn.id)));
+}
+async function followPost({ ctx, remindOther }: Here, orgId: string, postId: string): Promise<void> {
+  const due = await ctx.followUps.follow(orgId, postId);
+  if (due) await remindOther(postActor, tenantKey(orgId, postId), 'follow-up', due, { owner: orgId });
 }
 
 /** Asks the network beside the turn and writes what it has shown. Settled meanwhile: nothing to do. */
-async function lookUp(
-  { id, ctx: { posts }, actors, beside, remindOther }: Here,
-  about: 'unconfirmed' | 'processing',
-): Promise<void> {
+async function lookUp(turn: Here, about: 'unconfirmed' | 'processing'): Promise<void> {
+  const {
+    id,
+    ctx: { posts },
+    actors,
+    beside,
+    remindOther,
+  } = turn;
   const claimed = await posts.findUnsettled(...keyOf(id), about);
   if (!claimed) return;
   const channel = actors(channelActor, tenantKey(claimed.orgId, claimed.channelId));
   beside(async () => {
     const outcome = await posts.lookUp(claimed, about);
     if (!outcome) return;
-    const { lookUp: next, followUp } = await posts.settleAttempt(claimed, outcome, about);
+    const { lookUp: next, followed } = await posts.settleAttempt(claimed, outcome, about);
     if (next) await remindOther(postActor, id, LOOK_UPS[next.about], next.due, { owner: claimed.orgId });
     else await channel.wake({}); // its slot is free
-    if (followUp)
-      await remindOther(postActor, tenantKey(claimed.orgId, followUp.postId), 'follow-up', followUp.due, {
-        owner: claimed.orgId,
-      });
+    if (followed) await followPost(turn, claimed.orgId, followed);
   });
 }

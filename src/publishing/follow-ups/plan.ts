@@ -78,7 +78,7 @@ export const planFollowUps: FollowUpsPort['plan'] = (sql, published) => sql`
         and not ${hasOpenItems(sql, { org: sql`s.org_id`, root: sql`s.root_post_id`, but: sql`q.id = s.id` })}
       returning f.post_id, f.due_at
     ), follow_ups as (
-      select post_id, min(due_at) as due_at
+      select distinct post_id
       from (
         select * from planned_comments
         union all
@@ -87,7 +87,6 @@ export const planFollowUps: FollowUpsPort['plan'] = (sql, published) => sql`
         select * from ended_threads
       ) f
       where due_at <= now()
-      group by post_id
     )`;
 
 /** A reply that is to be written below a post; the id is that of the comment which it becomes. */

@@ -15,15 +15,19 @@ export type FollowUps = ReturnType<typeof openFollowUps>;
 export function openFollowUps(deps: FollowUpsDeps & { channels: Pick<Channels, 'get'> }) {
   const claim = claimFollowUpsOf(deps);
   const waiting = new Set<string>();
+  /** Claims what is due of a post, behind posts that are due. The only door to a call. */
+  async function claimFollowUps(orgId: string, postId: string): Promise<ClaimedFollowUps> {
+    if (waiting.has(postId)) return NOTHING; // who waits claims all of it
+    waiting.add(postId);
+    const isHere = await deps.posts.waitBehindPosts().finally(() => waiting.delete(postId));
+    return isHere ? claim(deps.sql, { orgId, postId }) : NOTHING;
+  }
   return {
     ...bind(deps, { runFollowUps, runAutoPlugs, ...configurations }),
-    /** Claims what is due of a post, behind posts that are due. The only door to a call. */
-    async claimFollowUps(orgId: string, postId: string): Promise<ClaimedFollowUps> {
-      if (waiting.has(postId)) return NOTHING; // who waits claims all of it
-      waiting.add(postId);
-      const isHere = await deps.posts.waitBehindPosts().finally(() => waiting.delete(postId));
-      return isHere ? claim(deps.sql, { orgId, postId }) : NOTHING;
-    },
+    claimFollowUps,
+    /** Does what is due of a post; answers when more of it is. */
+    follow: async (orgId: string, postId: string): Promise<Date | undefined> =>
+      runFollowUps(deps, await claimFollowUps(orgId, postId)),
     /** Posts with follow-ups that were due 5 s ago, and with those of silent hosts. */
     overdueFollowUps: (limit: number) => findOverdueFollowUps(deps.sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit }),
   };

@@ -25,7 +25,6 @@ export { HEARTBEAT_TIMEOUT_MS, lookUpDelay, settles, SKEW_MS } from './rules.ts'
 export type { PostsOptions } from './deps.ts';
 export type { Preparation } from './dispatch/ahead.ts';
 export { snapshot } from './dispatch/claim.ts';
-export type { PendingFollowUp } from './dispatch/settle.ts';
 export type { MadeOutcome, Making, WithoutSlot } from './dispatch/without-slot.ts';
 export type { PendingLookUp } from './dispatch/attempts.ts';
 export { openPosts, type Posts } from './open.ts';

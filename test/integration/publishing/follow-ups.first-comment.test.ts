@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one database serves all cases
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
 import { noEngine } from '../../support/worlds/app.ts';
@@ -252,22 +253,30 @@ test('a host whose heartbeats have stopped sends nothing that it has claimed', a
 /** A host of its own, whose looks at whether posts are still ahead are counted. */
 async function openBusy(env: Record<string, string> = {}) {
   const looks = { count: 0 };
-  const clock = clockWhere((ms) => {
+  const stopped: { atMs?: number } = {};
+  const looking = clockWhere((ms) => {
     if (ms === 50) looks.count += 1;
     return ms;
   });
+  const clock = { ...looking, monotonic: () => stopped.atMs ?? looking.monotonic() };
   const beats = { heartbeatAgeMs: () => 0, steadySince: () => 0 };
   const engine = { ...noEngine.engine, remindWithin: async () => () => {}, ...beats };
   const busy = await openPublishing({ url: db.url, network, clock, env, engine: { ...noEngine, engine } });
   await db.sql`
     insert into actor_hosts (incarnation, engine, address, types, last_heartbeat)
     values (${busy.incarnation}, 'dapr', 'x', '{}', now() + interval '1 hour')`;
-  return { busy, looks };
+  return { busy, looks, stopped };
 }
 /** Posts that a host has claimed, one of each channel of an organization of their own. */
-async function claimEach({ posts }: Pick<Publisher, 'posts'>, channels: number) {
+async function claimEach({ posts }: Pick<Publisher, 'posts'>, channels: number, lateMs = 0) {
   const { orgId, channelIds } = await seedOrg(db.sql, channels);
   await posts.admitPosts(orgId, [{ posts: channelIds.map((id) => newPost(id)), createdBy: orgId }]);
+  if (lateMs > 0)
+    await db.sql`
+      update posts
+      set publish_date = publish_date - ${lateMs}::float8 * interval '1 ms',
+        due_at = due_at - ${lateMs}::float8 * interval '1 ms'
+      where org_id = ${orgId}`;
   const next = await Promise.all(channelIds.map((id) => posts.claimNext(orgId, id)));
   return next.flatMap((one) => (one.kind === 'claimed' ? [one.claimed] : []));
 }
@@ -291,6 +300,31 @@ test('is claimed behind posts that the host is busy with, once', async () => {
   expect((await busy.followUps.claimFollowUps(orgId, post.id)).claimed).toEqual([]); // the first one waits for both
   await busy.posts.settleAttempt(first!, await busy.posts.sendPost(first!));
   expect((await claim).claimed).toHaveLength(1);
+});
+
+test('is claimed behind posts that the host is late with, once', async () => {
+  const { busy, looks, stopped } = await openBusy();
+  await using _ = busy;
+  stopped.atMs = performance.now(); // that the moment lasts, however slow the machine is
+  const late = await claimEach(busy, 32, 1_000);
+  for (const one of late) await busy.posts.settleAttempt(one, await busy.posts.sendPost(one));
+  const { orgId, post } = await publishUncommented();
+  const claim = busy.followUps.claimFollowUps(orgId, post.id);
+  await settles(() => expect(looks.count).toBeGreaterThan(1));
+  expect(await firstOf(post.id)).toMatchObject({ state: 'waiting', incarnation: null });
+  stopped.atMs += 250;
+  expect((await claim).claimed).toHaveLength(1);
+});
+
+test('does not wait where few posts are late', async () => {
+  const { busy, looks, stopped } = await openBusy();
+  await using _ = busy;
+  stopped.atMs = performance.now();
+  for (const one of await claimEach(busy, 31, 1_000))
+    await busy.posts.settleAttempt(one, await busy.posts.sendPost(one));
+  const { orgId, post } = await publishUncommented();
+  expect((await busy.followUps.claimFollowUps(orgId, post.id)).claimed).toHaveLength(1);
+  expect(looks.count).toBe(0);
 });
 
 test('stands behind posts that wait for their turn', async () => {

@@ -2,11 +2,12 @@ import { isFinal, isUnavailable } from '../../../platform/db/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { lookUpOf, settle } from '../rules.ts';
 import type { ClaimedPost, Next, AttemptOutcome } from './attempt.ts';
+import { noteClaimed } from './behind.ts';
 import { findDueBefore } from './claim.ts';
 import { tracked } from './in-hand.ts';
 import { endOf } from './marks.ts';
 import { endUnknownSlot } from './recover.ts';
-import type { PendingFollowUp, SettledAttempt, Settlement } from './settle.ts';
+import type { SettledAttempt, Settlement } from './settle.ts';
 
 /** What the network has to be asked about a post, and when. */
 export interface PendingLookUp {
@@ -14,10 +15,11 @@ export interface PendingLookUp {
   due: Date;
 }
 
-/** What is to be done after a result, each with its time. */
+/** What is to be done after a result. */
 export interface Pending {
   lookUp: PendingLookUp | undefined;
-  followUp: PendingFollowUp | undefined;
+  /** The post that something follows now. */
+  followed: string | undefined;
 }
 
 /** How often, and after how many milliseconds at first, a host asks what became of a claim that was not answered. */
@@ -35,7 +37,7 @@ export async function claimNext(deps: PostsDeps, orgId: string, channelId: strin
   if (deps.sender.closed || !deps.sender.hasRoomFor(orgId)) return { kind: 'idle' };
   try {
     const next = await deps.claim(deps.sql, orgId, channelId);
-    if (next.kind === 'claimed') deps.inHand.claimed.add(next.claimed.postId);
+    if (next.kind === 'claimed') noteClaimed(deps, next.claimed);
     return next;
   } catch (error) {
     if (isUnavailable(error)) void recheckClaim(deps, orgId, channelId);
@@ -90,7 +92,7 @@ async function report(
   const held = await tracked(inHand, write(deps, settlement)).finally(() =>
     (asked ? inHand.lookedUp : inHand.claimed).delete(claimed.postId),
   );
-  if (held?.next) inHand.claimed.add(held.next.postId);
+  if (held?.next) noteClaimed(deps, held.next);
   const { orgId, channelId, postId, attempt, channel } = claimed;
   if (held)
     events?.attemptSettled({
@@ -115,7 +117,7 @@ async function report(
   const about = lookUpOf(settlement);
   return {
     lookUp: about && held?.lookUpAt ? { about, due: held.lookUpAt } : undefined,
-    followUp: held?.followUp,
+    followed: held?.followed,
     next: held?.next,
   };
 }

@@ -2,6 +2,8 @@
 export interface InHand {
   /** Posts of this host from their claim until their result is written. */
   readonly claimed: Set<string>;
+  /** When the last posts were claimed that were late by then, by the monotonic clock; the oldest first. */
+  readonly lateClaims: number[];
   /** Posts of which the network is being asked, until the answer is written. */
   readonly lookedUp: Set<string>;
   /** Sends and writes under way, until they end. */
@@ -14,6 +16,7 @@ export interface InHand {
 
 export const emptyHands = (): InHand => ({
   claimed: new Set(),
+  lateClaims: [],
   lookedUp: new Set(),
   work: new Set(),
   leaving: new AbortController(),

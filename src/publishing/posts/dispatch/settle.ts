@@ -66,13 +66,8 @@ export interface SettledAttempt {
   lookUpAt: Date | null;
   /** The next post of the channel, claimed in the same commit. Undefined says nothing: who wants to know asks. */
   next?: ClaimedPost | undefined;
-  /** What follows the publication of this post, or of the first item of its thread, has its time. */
-  followUp?: PendingFollowUp | undefined;
-}
-/** A post that something follows, and when, by the database's clock. */
-export interface PendingFollowUp {
-  postId: string;
-  due: Date;
+  /** The post, this one or the first item of its thread, that something follows now. */
+  followed?: string | undefined;
 }
 type Row = {
   n: number;
@@ -80,8 +75,7 @@ type Row = {
   settled: boolean;
   locked: boolean;
   lookUpAt: Date | null;
-  followUpOf: string | null;
-  followUpAt: Date | null;
+  followed: string | null;
 } & ({ postId: null } | ClaimedRow);
 
 /**
@@ -110,7 +104,7 @@ export function settleOf({ clock, incarnation, leaseMs, unconfirmedMs, lateMs, f
       { from: sql`opened where on_brake`, kind: 'paused', message: 'A brake is on' },
     )}, ${facts(sql, lateMs)}, ${followUps.plan(sql, sql`(select * from settled where state = 'PUBLISHED')`)}
     select i.n, i."channelId", s.n is not null as settled, s.look_up_at as "lookUpAt",
-      u.post_id as "followUpOf", u.due_at as "followUpAt", ${isLocked(sql)} as locked,${claimedColumns(sql)}
+      u.post_id as followed, ${isLocked(sql)} as locked,${claimedColumns(sql)}
     from input i
     left join channel k on k.id = i."channelId" and k.org_id = i."orgId"
     left join settled s on s.n = i.n
@@ -129,7 +123,7 @@ export function settleOf({ clock, incarnation, leaseMs, unconfirmedMs, lateMs, f
           settled[row.n] = {
             lookUpAt: row.lookUpAt,
             next: row.postId === null ? undefined : claimedOf(row, incarnation, heldSince),
-            followUp: row.followUpOf && row.followUpAt ? { postId: row.followUpOf, due: row.followUpAt } : undefined,
+            followed: row.followed ?? undefined,
           };
       }
       return settled;
