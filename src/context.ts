@@ -36,7 +36,7 @@ import {
 } from './publishing/channels/index.ts';
 import { commentsRetention } from './publishing/comments/index.ts';
 import { openPublishingWing } from './publishing/open.ts';
-import { campaignsRetention, type DueChange, postsRetention } from './publishing/posts/index.ts';
+import { campaignsRetention, type DueChange, postsRetention, type ReminderMoves } from './publishing/posts/index.ts';
 import { mediaJobsRetention } from './studio/media-jobs/index.ts';
 import { aiTracesRetention, runsRetention } from './studio/runs/index.ts';
 import { openStudioWing } from './studio/open.ts';
@@ -205,7 +205,23 @@ const bindPorts = (
   },
   urlOfPicture: (key: string) => urlOfKey(config.http.backendUrl, key),
   queue: { pauseQueue, resumeQueue },
-  reminders: {
-    within: (transaction: Sql, due: readonly DueChange[]) => engine.remindWithin(transaction, due.map(channelReminder)),
-  },
+  reminders: remindersOfChannels(engine, channelReminder),
 });
+
+const remindersOfChannels = (engine: Engine, channelReminder: (due: DueChange) => Reminder): ReminderMoves => {
+  const { type, name } = channelReminder({ orgId: '', channelId: '', dueAt: new Date(0) });
+  return {
+    within: (transaction, due) => engine.remindWithin(transaction, due.map(channelReminder)),
+    inStatement: (sql, from, version) =>
+      engine.remindIn(
+        sql,
+        sql`(
+          select ${type}::text as type, org_id || ':' || channel_id as id, ${name}::text as name,
+            date_trunc('milliseconds', due_at) as due_at, org_id::text as owner
+          from ${from}
+        ) moves`,
+        version,
+      ),
+    moved: (due, version) => engine.reminded(due.map(channelReminder), version),
+  };
+};

@@ -1,4 +1,4 @@
-import type { Sql } from '../db/index.ts';
+import type { Fragment, Sql } from '../db/index.ts';
 import type { Address, Reminder } from './address.ts';
 import type { Host } from './host.ts';
 
@@ -55,6 +55,13 @@ export interface Engine {
    * after the commit, and never rejects. Once in a transaction: rows are locked in the order of their addresses.
    */
   remindWithin(transaction: Sql, reminders: readonly Reminder[]): Promise<() => void>;
+  /**
+   * The same as a part of a statement that is a commit of its own: CTEs, each with a comma before it, that register
+   * what `from (type, id, name, due_at, owner)` lists, under a new uuid. None where reminders are kept elsewhere.
+   * `reminded` is called after the commit, with what was listed, and never rejects.
+   */
+  remindIn(sql: Sql, from: Fragment, version: Fragment): Fragment;
+  reminded(reminders: readonly Reminder[], version: string): void;
   forget(to: Address, name: string): Promise<void>;
   /** Starts turns on this host; disposing it drains. One host for each engine and process. */
   host(host: Host, options?: HostingOptions): Promise<AsyncDisposable>;

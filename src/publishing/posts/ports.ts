@@ -190,10 +190,16 @@ export interface DueChange {
   dueAt: Date;
 }
 
-/** Moves the reminder `due` of channels. Bound to `engine.remindWithin`. */
+/** Moves the reminder `due` of channels. Bound to the engine. */
 export interface ReminderMoves {
   /** Within the caller's transaction, once in it; the answer is called after the commit, and never rejects. */
   within(transaction: Sql, reminders: readonly DueChange[]): Promise<() => void>;
+  /**
+   * The same as a part of a statement that is a commit of its own: CTEs, each with a comma before it, for what
+   * `from (org_id, channel_id, due_at)` lists, under a new uuid. `moved` is called after the commit, and never rejects.
+   */
+  inStatement(sql: Sql, from: Fragment, version: Fragment): Fragment;
+  moved(reminders: readonly DueChange[], version: string): void;
 }
 
 /** The part of the business events that happens here. */

@@ -317,7 +317,7 @@ describe('the cost of a create', () => {
     await override(db.sql, orgId, { posts_per_month: 1_000 });
     await admit(world, orgId, [draft(channelId)]); // the actor is there
     const create = () => admit(world, orgId, [newPost(channelId, { publishDate: later() })]);
-    expect(await counted(sent, create)).toMatchObject({ statements: 2, commits: 1 }); // its reminder included
+    expect(await counted(sent, create)).toMatchObject({ statements: 1, commits: 1 }); // its reminder included
     expect(await counted(sent, create)).toMatchObject({ statements: 1, commits: 1 });
   });
 
@@ -343,18 +343,29 @@ describe('the cost of a create', () => {
     expect(many.commits).toBeLessThanOrEqual(4);
   });
 
-  test('a draft, or a post beyond the horizon, moves no reminder: its whole commit is one statement', async () => {
-    const { orgId, channelIds } = await seedOrg(db.sql, 2);
+  test('the whole commit is one statement, with the reminders of channels that came nearer within the horizon', async () => {
+    const { orgId, channelIds } = await seedOrg(db.sql, 3);
+    const [drafted, sooner, distant] = channelIds as [string, string, string];
     await override(db.sql, orgId, { posts_per_month: 1_000 });
-    await admit(world, orgId, [draft(channelIds[0]!)]);
+    await admit(world, orgId, [draft(drafted)]);
     sent.length = 0;
-    const far = newPost(channelIds[1]!, { publishDate: systemClock.in(30 * DAY) });
-    await Promise.all([admit(world, orgId, [draft(channelIds[0]!)]), admit(world, orgId, [far])]);
+    const near = newPost(sooner, { publishDate: systemClock.in(DAY) });
+    const far = newPost(distant, { publishDate: systemClock.in(30 * DAY) });
+    await Promise.all([draft(drafted), near, far].map((post) => admit(world, orgId, [post])));
     expect(sent.filter((text) => /insert into posts/.test(text))).toHaveLength(1);
     expect(sent.filter((text) => /^\s*(begin|commit)/i.test(text))).toEqual([]);
-    expect(await recounted(orgId)).toBe(3);
-    expect(await db.sql`select next_due_at as due from channels where id = ${channelIds[1]!}`).toEqual([
-      { due: far.publishDate },
+    expect(await recounted(orgId)).toBe(4);
+    expect(
+      await db.sql`
+        select c.id, c.next_due_at as due, r.due_at as reminded, r.owner
+        from channels c
+        left join actor_reminders r on r.type = 'Channel' and r.id = c.org_id || ':' || c.id and r.name = 'due'
+        where c.org_id = ${orgId}
+        order by c.next_due_at`,
+    ).toEqual([
+      { id: sooner, due: near.publishDate, reminded: near.publishDate, owner: orgId },
+      { id: distant, due: far.publishDate, reminded: null, owner: null },
+      { id: drafted, due: null, reminded: null, owner: null },
     ]);
   });
 

@@ -212,8 +212,8 @@ export const BUGS: readonly Bug[] = [
       },
       {
         file: 'src/publishing/posts/authoring/insert.ts',
-        from: '        committed?.();\n        return admitted;\n      },\n      { weigh',
-        to: '        committed?.();\n        for (const { orgId, create: { idempotency: k } } of admissions)\n          if (k) await database`update idempotency_keys set status = ${k.status}, reply = ${k.reply} where org_id = ${orgId} and key = ${k.key} and claim = ${k.claim}`;\n        return admitted;\n      },\n      { weigh',
+        from: '        reminders.moved(earlier, version);\n        return admitted;\n      },\n      { weigh',
+        to: '        reminders.moved(earlier, version);\n        for (const { orgId, create: { idempotency: k } } of admissions)\n          if (k) await database`update idempotency_keys set status = ${k.status}, reply = ${k.reply} where org_id = ${orgId} and key = ${k.key} and claim = ${k.claim}`;\n        return admitted;\n      },\n      { weigh',
       },
     ],
   },

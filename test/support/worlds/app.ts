@@ -51,6 +51,8 @@ export const noEngine: EngineAndBus = {
     invoke: refused,
     remind: refused,
     remindWithin: refused,
+    remindIn: (sql) => sql``,
+    reminded: () => {},
     forget: refused,
     host: refused,
     heartbeatAgeMs: () => Infinity,

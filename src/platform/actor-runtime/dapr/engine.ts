@@ -253,6 +253,13 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
     counted: undefined,
   };
   const remind = (list: readonly Reminder[]) => setReminders(link, list);
+  const remindAfter = (list: readonly Reminder[]) =>
+    void remind(list).catch((error: unknown) =>
+      log.warn(
+        { reminders: list.length, err: error },
+        'reminders were not set after a commit; the reconciler finds the rows',
+      ),
+    );
   const forget = (to: Address, name: string) => forgetReminder(link, to, name);
 
   return {
@@ -264,15 +271,9 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
       return placement.race(() => caller.invoke(to, method, input), away);
     },
     remind,
-    async remindWithin(_transaction, list) {
-      return () =>
-        void remind(list).catch((error: unknown) =>
-          log.warn(
-            { reminders: list.length, err: error },
-            'reminders were not set after a commit; the reconciler finds the rows',
-          ),
-        );
-    },
+    remindWithin: async (_transaction, list) => () => remindAfter(list),
+    remindIn: (transaction) => transaction``,
+    reminded: (list) => list.length > 0 && remindAfter(list),
     forget,
     async host(host, hosting) {
       if (link.hosted) throw new Error('This process hosts already');

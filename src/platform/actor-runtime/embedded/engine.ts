@@ -81,6 +81,8 @@ export async function openEmbeddedEngine({
     },
     remind: reminders.remind,
     remindWithin: reminders.remindWithin,
+    remindIn: reminders.remindIn,
+    reminded: reminders.reminded,
     forget: reminders.forget,
     async host(given, options) {
       if (host) throw new Error('This engine has a host already');

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/index.ts';
+import type { Fragment, Sql } from '../../db/index.ts';
 import { atMost, FairQueue, startLoop } from '../../flow/index.ts';
 import { invalidField, newId } from '../../kernel/index.ts';
 import { type Address, checkReminder, type Reminder, reminderKey } from '../address.ts';
@@ -6,7 +6,14 @@ import type { Fired, Host } from '../host.ts';
 import { fireDue } from './firing.ts';
 import { Heap } from './heap.ts';
 import { arm, disarm, keepNear, type NearReminders, release, remember, type EmbeddedRemindersOptions } from './near.ts';
-import { type ReminderChange, changeReminders, nearReminders, putReminders, type Row } from './store.ts';
+import {
+  type ReminderChange,
+  changeReminders,
+  nearReminders,
+  putReminders,
+  type Row,
+  upsertReminders,
+} from './store.ts';
 
 /** Rows that one look at the table takes into memory. */
 const NEAR_ROWS = 50_000;
@@ -84,6 +91,14 @@ export function openReminders(options: EmbeddedRemindersOptions) {
       return () => {
         for (const row of rows) remember(state, row);
       };
+    },
+    remindIn: (caller: Sql, from: Fragment, version: Fragment): Fragment =>
+      caller`, reminders_set as (${upsertReminders(
+        caller,
+        caller`(select *, null::json as data, ${version}::uuid as version from ${from}) given`,
+      )})`,
+    reminded(reminders: readonly Reminder[], version: string): void {
+      for (const reminder of reminders) remember(state, { ...rowOf(reminder), version });
     },
     async forget(to: Address, name: string): Promise<void> {
       checkReminder(to, name);

@@ -1,4 +1,4 @@
-import { type Database, groupCommit, type Sql } from '../../db/index.ts';
+import { type Database, type Fragment, groupCommit, type Sql } from '../../db/index.ts';
 import { type Address, reminderKey } from '../address.ts';
 
 /** A row of `actor_reminders`. */
@@ -31,22 +31,30 @@ const columns = (rows: readonly Pick<Row, 'type' | 'id' | 'name'>[]) => ({
 });
 
 /**
- * Writes rows, overwriting those of the same address and name. Rows are locked in the order of their keys, so that two
- * writers never wait for each other.
+ * Writes the rows of `from`, overwriting those of the same address and name. Rows are locked in the order of their keys,
+ * so that two writers never wait for each other.
  */
-export async function putReminders(sql: Sql, rows: readonly Row[]): Promise<void> {
-  if (rows.length === 0) return;
-  const { types, ids, names } = columns(rows);
-  await sql`
+export const upsertReminders = (sql: Sql, from: Fragment): Fragment => sql`
     insert into actor_reminders (type, id, name, due_at, owner, data, version)
-    select type, id, name, to_timestamp(due / 1000), owner, data::json, version
-    from unnest(${types}::text[], ${ids}::text[], ${names}::text[], ${rows.map(({ dueMs }) => dueMs)}::float8[],
-      ${rows.map(({ owner }) => (owner === undefined ? null : toText(owner)))}::text[],
-      ${rows.map(({ data }) => toJson(data))}::text[], ${rows.map(({ version }) => version)}::uuid[])
-      as given (type, id, name, due, owner, data, version)
+    select type, id, name, due_at, owner, data, version
+    from ${from}
     order by type collate "C", id collate "C", name collate "C"
     on conflict (type, id, name) do update
       set due_at = excluded.due_at, owner = excluded.owner, data = excluded.data, version = excluded.version`;
+
+export async function putReminders(sql: Sql, rows: readonly Row[]): Promise<void> {
+  if (rows.length === 0) return;
+  const { types, ids, names } = columns(rows);
+  await upsertReminders(
+    sql,
+    sql`(
+      select type, id, name, to_timestamp(due / 1000) as due_at, owner, data::json as data, version
+      from unnest(${types}::text[], ${ids}::text[], ${names}::text[], ${rows.map(({ dueMs }) => dueMs)}::float8[],
+        ${rows.map(({ owner }) => (owner === undefined ? null : toText(owner)))}::text[],
+        ${rows.map(({ data }) => toJson(data))}::text[], ${rows.map(({ version }) => version)}::uuid[])
+        as t (type, id, name, due, owner, data, version)
+    ) given`,
+  );
 }
 
 async function deleteReminders(sql: Sql, changes: readonly ReminderChange[]): Promise<void> {

@@ -1,10 +1,10 @@
 import { type Fragment, groupCommit, LOCKED, prepared, type Sql } from '../../../platform/db/index.ts';
-import { AppError } from '../../../platform/kernel/index.ts';
+import { AppError, newId } from '../../../platform/kernel/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import { approvalSetting, isHeld } from '../approval/consent.ts';
 import type { PostsOptions } from '../deps.ts';
 import { decidedFact, pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
-import type { DueChange } from '../ports.ts';
+import type { DueChange, ReminderMoves } from '../ports.ts';
 import { post } from '../row.ts';
 import { braked, type Labels, queuedDetail } from '../state.ts';
 import { editWithin } from './edit.ts';
@@ -36,19 +36,17 @@ type Needs = Pick<PostsOptions, 'sql' | 'clock' | 'reminders' | 'links' | 'optio
  * nor counted. One that edits posts as well has a commit of its own, in which all of it holds or nothing.
  */
 export function admitOf(needs: Needs): (admission: PostAdmission) => Promise<Admitted> {
-  const { sql: database, clock, reminders, options } = needs;
-  const { horizonMs } = options;
+  const { sql: database, clock, reminders } = needs;
+  const statements = insertions(reminders);
   const commitOf = () =>
     groupCommit(
       async (_: Sql, admissions: readonly PostAdmission[]): Promise<(Admitted | typeof LOCKED)[]> => {
-        const store = async (sql: Sql) => {
-          const { admitted, earlier } = await insertWithin(needs, sql, admissions);
-          return { admitted, committed: earlier.length > 0 ? await reminders.within(sql, earlier) : undefined };
-        };
-        const horizon = clock.in(horizonMs);
-        const isSingle = admissions.every(({ create }) => isOneStatement(create, horizon));
-        const { admitted, committed } = await (isSingle ? store(database) : database.begin(store));
-        committed?.();
+        const version = newId();
+        const store = (sql: Sql) =>
+          withinDays(sql, admissions, (fitting) => insertAll(needs, sql, fitting, { statements, version }));
+        const isSingle = admissions.every(({ create }) => isOneStatement(create));
+        const { admitted, earlier } = await (isSingle ? store(database) : database.begin(store));
+        reminders.moved(earlier, version);
         return admitted;
       },
       { weigh, heaviest: HEAVIEST, ownerOf: ({ orgId }) => orgId, clock },
@@ -88,7 +86,10 @@ async function admitAsOne(needs: Needs, admission: PostAdmission): Promise<Admit
   const { orgId, create } = admission;
   try {
     const { admitted, committed } = await needs.sql.begin(async (sql) => {
-      const inserted = await insertWithin(needs, sql, [admission], () => lockChannels(sql, orgId, create));
+      const inserted = await withinDays(sql, [admission], async (fitting) => {
+        if (!(await lockChannels(sql, orgId, create))) throw new TakenBack(LOCKED);
+        return insertAll(needs, sql, fitting);
+      });
       const [stored] = inserted.admitted;
       if (stored === undefined || stored === LOCKED || stored.refused || stored.stale)
         throw new TakenBack(stored ?? LOCKED);
@@ -159,17 +160,9 @@ const weigh = ({ create: { posts } }: PostAdmission) =>
     0,
   );
 
-/**
- * Drafts and posts beyond the horizon move no reminder: without links their statement is the whole commit, and the two
- * exchanges around it are saved. Where the database's clock finds the horizon further away, the reminder follows right
- * after the commit.
- */
-const isOneStatement = ({ posts, programId }: Create, horizon: Date) =>
-  programId === undefined &&
-  posts.every(
-    ({ state, publishDate, shortLinks }) =>
-      (state === 'DRAFT' || (publishDate !== null && publishDate > horizon)) && !shortLinks,
-  );
+/** Without links and the days of a program the statement is the whole commit, and two exchanges around it are saved. */
+const isOneStatement = ({ posts, programId }: Create) =>
+  programId === undefined && posts.every(({ shortLinks }) => !shortLinks);
 
 const linkedOf = (admissions: readonly PostAdmission[]) =>
   admissions.flatMap(({ orgId, create }) =>
@@ -180,25 +173,17 @@ const linkedOf = (admissions: readonly PostAdmission[]) =>
     }),
   );
 
-/** As `insertAll`, as far as the days of programs have room; `isReady` is asked under their locks, and before others. */
-const insertWithin = (
-  needs: Pick<Needs, 'links' | 'options'>,
-  sql: Sql,
-  admissions: readonly PostAdmission[],
-  isReady = async () => true,
-) =>
-  withinDays(sql, admissions, async (fitting) => {
-    if (!(await isReady())) throw new TakenBack(LOCKED);
-    return insertAll(needs, sql, fitting);
-  });
-
-/** Runs the statement, and says what became of each create and which reminders have to move. */
+/**
+ * Runs the statement, and says what became of each create and which reminders have to move, or, with `moving`, are
+ * moved.
+ */
 export async function insertAll(
   { links, options }: Pick<Needs, 'links' | 'options'>,
   sql: Sql,
   admissions: readonly PostAdmission[],
+  moving?: { statements: Insertions; version: string },
 ) {
-  const answer = await insert(sql, admissions, options.horizonMs);
+  const answer = await insert(sql, admissions, options.horizonMs, moving);
   const linked = linkedOf(admissions);
   if (linked.length > 0) await links.plan(sql, linked); // of posts that were refused nothing is kept
   const refused = new Map((answer.refused ?? []).map(({ n, why }) => [n, why]));
@@ -215,7 +200,12 @@ export async function insertAll(
   };
 }
 
-async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs: number): Promise<Answer> {
+async function insert(
+  sql: Sql,
+  admissions: readonly PostAdmission[],
+  horizonMs: number,
+  { statements, version }: { statements: Insertions; version: string | null } = { statements: UNMOVED, version: null },
+): Promise<Answer> {
   let ordinal = 0;
   const items = admissions.flatMap(({ orgId, create }, n) =>
     create.posts.map((one) => ({
@@ -236,15 +226,14 @@ async function insert(sql: Sql, admissions: readonly PostAdmission[], horizonMs:
     idempotency ? [{ ...idempotency, orgId, n }] : [],
   );
   const quotas = quotasOf(admissions);
-  const statement = insertion(
-    quotas.length > 0,
-    admissions.some(({ create }) => create.programId !== undefined),
-  );
+  const isCounted = admissions.some(({ create }) => create.programId !== undefined);
+  const statement = statements[Number(quotas.length > 0)]![Number(isCounted)]!;
   const [answer] = await statement(sql, {
     items: JSON.stringify(items),
     claims: JSON.stringify(claims),
     quotas: JSON.stringify(quotas),
     horizonMs,
+    version,
   });
   return answer!;
 }
@@ -254,9 +243,13 @@ interface InsertValues {
   claims: string;
   quotas: string;
   horizonMs: number;
+  version: string | null;
 }
-/** The statement that stores creates; `isLimited`: some are under a quota, `isCounted`: their roots are asked for. */
-const insertionOf = (isLimited: boolean, isCounted: boolean) =>
+/**
+ * The statement that stores creates; `isLimited`: some are under a quota, `isCounted`: their roots are asked for.
+ * `reminders`: moves them itself.
+ */
+const insertionOf = (isLimited: boolean, isCounted: boolean, reminders?: ReminderMoves) =>
   prepared<InsertValues, Answer>((sql, value) => {
     const quotas = underQuotas(sql, isLimited ? value('quotas') : undefined);
     return sql`
@@ -314,6 +307,7 @@ const insertionOf = (isLimited: boolean, isCounted: boolean) =>
           payload: pausedFact(sql, pauseReason(sql)),
         },
       })}, ${channelsUpdated(sql, value('horizonMs'))} ${quotas.counted}
+      ${reminders?.inStatement(sql, sql`(select * from earlier where remind) m`, value('version')) ?? sql``}
       select (select json_agg(json_build_object('n', n, 'why', why)) from refused) as refused, (
           select json_agg(json_build_object('orgId', org_id, 'channelId', channel_id, 'dueAt', due_at))
           from earlier
@@ -321,10 +315,12 @@ const insertionOf = (isLimited: boolean, isCounted: boolean) =>
         ) as earlier, ${quotas.used} as used,
         ${isCounted ? sql`(select json_agg(id) from inserted where root_post_id is null)` : sql`null::json`} as roots`;
   });
-const INSERTIONS = [false, true].map((isLimited) =>
-  [false, true].map((isCounted) => insertionOf(isLimited, isCounted)),
-);
-const insertion = (isLimited: boolean, isCounted: boolean) => INSERTIONS[Number(isLimited)]![Number(isCounted)]!;
+/** By `isLimited` and `isCounted`. */
+const insertions = (reminders?: ReminderMoves) =>
+  [false, true].map((isLimited) => [false, true].map((isCounted) => insertionOf(isLimited, isCounted, reminders)));
+type Insertions = ReturnType<typeof insertions>;
+/** Those after which somebody else moves the reminders. */
+const UNMOVED = insertions();
 
 /** Completes the idempotency keys of the creates, each while its claim holds. */
 const keepReplies = (sql: Sql): Fragment => sql`
