@@ -294,15 +294,18 @@ describe('the export', () => {
       select ${orgId}::uuid, ${channelId}::uuid, m, ${daysAgo(29)}::date + d, d
       from generate_series(0, 28) d, unnest('{views,likes,reach}'::text[]) m
       union all
-      select ${orgId}::uuid, ${rest}::uuid, 'metric-' || n, ${daysAgo(2)}::date, n from generate_series(1, 2000) n`;
+      select ${orgId}::uuid, ${rest}::uuid, 'metric-' || n, ${daysAgo(2)}::date, n from generate_series(1, 2000) n
+      union all
+      select ${orgId}::uuid, ${channelId}::uuid, 'odd "one"', ${daysAgo(2)}::date, -4`;
     const answer = await bob.client.get('/analytics/export.csv');
     expect(answer.headers.get('content-type')).toContain('text/csv');
     const [head, ...lines] = answer.text.trimEnd().split('\r\n');
     expect(head).toBe('"date","interval","integrationId","integrationName","provider","metric","value","derived"');
-    expect(lines).toHaveLength(1 + 29 * 3 + 2_000);
+    expect(lines).toHaveLength(1 + 29 * 3 + 2_000 + 1);
     expect(new Set(lines).size).toBe(lines.length);
     expect(lines[0]).toBe(`"${daysAgo(9)}","week","${rest}","Plain, ""quoted""","sandbox","views","30.5","false"`);
     expect(lines.some((line) => line.includes(`"'=HYPERLINK(""https://evil.example"")"`))).toBe(true);
+    expect(answer.text).toContain(`,"odd ""one""","'-4","false"\r\n`);
     expect(answer.text).not.toMatch(/(^|,)"[=+@-]/m);
     expect((await bob.client.get('/analytics/export.csv?from=2026-02-02&to=2026-02-01')).status).toBe(400);
 

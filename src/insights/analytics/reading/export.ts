@@ -1,54 +1,60 @@
 import { csvCells, csvLine } from '../../../platform/audit/index.ts';
 import type { Sql } from '../../../platform/db/index.ts';
 import { PLANS } from '../../../entitlements/index.ts';
-import { askedRange, type DayRange, shownRange } from '../days.ts';
+import { askedRange, type DayRange, plusDays, shownRange } from '../days.ts';
 import type { AnalyticsDeps } from '../deps.ts';
 import type { AskedDays } from './reading.ts';
 
-/** Rows that are read at a time: two of these are in memory, one that is read and one that is written. */
-const PAGE = 1_000;
+/** About so many rows are a piece; two pieces are in memory, one that is read and one that is written. */
+const PIECE_ROWS = 2_000;
+/** A channel has about so many numbers a day. */
+const NUMBERS_A_DAY = 10;
 
-interface ExportRow {
-  date: string;
-  channelId: string;
-  metric: string;
-  value: number;
-  derived: boolean;
-}
-/** The cells of each channel that is there: they are the same on all of its lines. */
-type ChannelCells = ReadonlyMap<string, string>;
 type Kept = 'day' | 'week';
+interface Piece extends DayRange {
+  kept: Kept;
+}
 const SOURCES = { week: ['analytics_weeks', 'week'], day: ['analytics_days', 'date'] } as const;
 
-async function cellsOfChannels(sql: Sql, orgId: string): Promise<ChannelCells> {
+/** The channels that are there, and the cells that are the same on all lines of one. */
+async function readChannels(sql: Sql, orgId: string): Promise<{ ids: string[]; cells: string[] }> {
   const channels = await sql<{ id: string; name: string; providerId: string }[]>`
     select id, name, provider_id as "providerId"
     from channels
     where org_id = ${orgId}
       and deleted_at is null`;
-  return new Map(channels.map(({ id, name, providerId }) => [id, csvCells([id, name, providerId])]));
+  return {
+    ids: channels.map(({ id }) => id),
+    cells: channels.map(({ id, name, providerId }) => csvCells([id, name, providerId])),
+  };
 }
 
-/** The next rows of an organization by date, channel and metric, behind `after`; along an index. */
-const findRows = async (
+/**
+ * The lines of a piece, by date, channel and metric: made by the database, which is several times faster than to read
+ * each row. A number below zero would be a formula, and gets its apostrophe, as `csvCells` gives it to texts.
+ */
+async function readLines(
   sql: Sql,
   orgId: string,
-  kept: Kept,
-  { from, to }: DayRange,
-  after: ExportRow | undefined,
-): Promise<ExportRow[]> => {
+  { ids, cells }: { ids: string[]; cells: string[] },
+  { kept, from, to }: Piece,
+): Promise<string> {
   const [table, date] = SOURCES[kept];
-  const behind = (row: ExportRow) => sql`
-      and (d.${sql(date)}, d.channel_id, d.metric) > (${row.date}::date, ${row.channelId}::uuid, ${row.metric}::text)`;
-  return sql<ExportRow[]>`
-    select d.${sql(date)}::text as date, d.channel_id as "channelId", d.metric, d.value, d.derived
-    from ${sql(table)} d
-    where d.org_id = ${orgId}
-      and d.${sql(date)} between ${from}::date and ${to}::date
-      ${after ? behind(after) : sql``}
-    order by d.${sql(date)}, d.channel_id, d.metric
-    limit ${PAGE}`;
-};
+  const [row] = await sql<{ lines: string | null }[]>`
+    select string_agg(line, '') as lines
+    from (
+      select '"' || d.${sql(date)} || '","' || ${kept}::text || '",' || c.cells || ',"'
+        || replace(d.metric, '"', '""') || '","'
+        || case when starts_with(d.value::text, '-') then '''' else '' end || d.value || '","'
+        || d.derived::text || E'"\\r\\n' as line
+      from ${sql(table)} d
+      join unnest(${ids}::uuid[], ${cells}::text[]) as c (id, cells) on c.id = d.channel_id
+      where d.org_id = ${orgId}
+        and d.${sql(date)} between ${from}::date and ${to}::date
+      order by d.${sql(date)}, d.channel_id, d.metric
+    ) lines`;
+  return row!.lines ?? '';
+}
 
 /**
  * The numbers of every channel as CSV, weeks before days, read piece by piece. The range is judged before the first
@@ -66,25 +72,29 @@ export async function exportNumbers(
   return lines(sql, orgId, shownRange(wanted, now, PLANS[tier].analyticsRetentionDays));
 }
 
-/** The next page is read while the one before it is written. */
+/** The next piece is read while the one before it is written. */
 async function* lines(sql: Sql, orgId: string, range: DayRange | undefined): AsyncGenerator<string> {
   yield csvLine(['date', 'interval', 'integrationId', 'integrationName', 'provider', 'metric', 'value', 'derived']);
   if (!range) return;
-  const channels = await cellsOfChannels(sql, orgId);
-  for (const kept of ['week', 'day'] as const)
-    for (let page: Promise<ExportRow[]> | undefined = findRows(sql, orgId, kept, range, undefined); page;) {
-      const rows: ExportRow[] = await page;
-      page = rows.length === PAGE ? findRows(sql, orgId, kept, range, rows.at(-1)) : undefined;
-      page?.catch(() => {}); // whoever reads on is told; a reader that has gone is not there to be
-      const text = rows.map((row) => lineOf(row, kept, channels)).join('');
-      if (text !== '') yield text;
-    }
+  const channels = await readChannels(sql, orgId);
+  const read = (piece: Piece | undefined) => piece && readLines(sql, orgId, channels, piece);
+  const [first, ...more] = piecesOf(range, channels.ids.length);
+  for (let next = read(first); next;) {
+    const text: string = await next;
+    next = read(more.shift());
+    next?.catch(() => {}); // whoever reads on is told; a reader that has gone is not there to be
+    if (text !== '') yield text;
+  }
 }
 
-/** Nothing for a channel that is not there. */
-function lineOf({ date, channelId, metric, value, derived }: ExportRow, kept: Kept, channels: ChannelCells): string {
-  const channel = channels.get(channelId);
-  return channel === undefined
-    ? ''
-    : `${csvCells([date, kept])},${channel},${csvCells([metric, String(value), String(derived)])}\r\n`;
+/** Weeks before days, each in spans of as many days as make a piece. */
+function piecesOf(range: DayRange, channels: number): Piece[] {
+  const days = Math.max(1, Math.floor(PIECE_ROWS / Math.max(1, channels * NUMBERS_A_DAY)));
+  const spansOf = (kept: Kept, length: number): Piece[] => {
+    const spans: Piece[] = [];
+    for (let { from } = range; from <= range.to; from = plusDays(from, length))
+      spans.push({ kept, from, to: [plusDays(from, length - 1), range.to].toSorted()[0]! });
+    return spans;
+  };
+  return [...spansOf('week', 7 * days), ...spansOf('day', days)];
 }
