@@ -5,7 +5,7 @@ import type { Options } from './kit/options.ts';
 import { type Comparison, interleave, type Side } from './kit/pairs.ts';
 import type { Report } from './kit/report.ts';
 import { announce, handedTo, seedPosts, type SeededPost, seedTenants, type Tenant } from './kit/seed.ts';
-import { openBullmq } from './kit/wave-peer.ts';
+import { openQueue } from './kit/wave-peer.ts';
 import { openWorld, type Provider, type World } from './kit/world.ts';
 
 const SMALL = 99;
@@ -16,9 +16,10 @@ const IN_FLIGHT = 512;
 /** As in `wave`: more connections serve transactions of single posts better. */
 const PEER_CONNECTIONS = 16;
 const SWEEP_MS = 5_000; // after it the product has registered what was put into its tables
-const BULLMQ_LEAD_MS = 3_000;
+const QUEUE_LEAD_MS = 3_000;
 const GIVE_UP_MS = 240_000;
 const BULLMQ = 'bullmq@6.7.0';
+const GROUPMQ = 'groupmq@1.1.0';
 
 /** Whose posts fall due at one moment: of each organization so many, the first ones handed over first. */
 type Load = readonly { tenant: Tenant; posts: number }[];
@@ -41,14 +42,30 @@ export async function fairness(options: Options): Promise<Report> {
   const own = await seeded(world, size);
   const product = await world.product(own.database, { env: { PROVIDER_CALLS_IN_FLIGHT: `${4 * IN_FLIGHT}` } });
   say(`the product serves at ${product.url}`);
-  const others = await seeded(world, size);
-  const skipped: string[] = ['groupmq 1.1.0 (it is not among the peers)'];
-  const bullmq = await openBullmq(world, skipped, {
-    databaseUrl: others.database.url,
-    provider,
-    connections: PEER_CONNECTIONS,
-    concurrency: IN_FLIGHT,
-  });
+  const skipped: string[] = [];
+  const queues: Side[] = [];
+  for (const [name, queue] of [
+    [BULLMQ, 'bullmq'],
+    [GROUPMQ, 'groupmq'],
+  ] as const) {
+    const { database, loads } = await seeded(world, size);
+    const child = await openQueue(queue, world, skipped, {
+      databaseUrl: database.url,
+      provider,
+      connections: PEER_CONNECTIONS,
+      concurrency: IN_FLIGHT,
+    });
+    if (child)
+      queues.push({
+        name,
+        run: () =>
+          all(loads, (load) =>
+            fired({ sql: database.sql, provider, leadMs: QUEUE_LEAD_MS + size / 2 }, load, (posts) =>
+              handedTo(child, posts),
+            ),
+          ),
+      });
+  }
 
   const sides: Side[] = [
     {
@@ -61,31 +78,16 @@ export async function fairness(options: Options): Promise<Report> {
           }),
         ),
     },
-    ...(bullmq
-      ? [
-          {
-            name: BULLMQ,
-            run: () =>
-              all(others.loads, (load) =>
-                fired({ sql: others.database.sql, provider, leadMs: BULLMQ_LEAD_MS + size / 2 }, load, (posts) =>
-                  handedTo(bullmq, posts),
-                ),
-              ),
-          },
-        ]
-      : []),
+    ...queues,
   ];
-  const comparisons: Comparison[] = bullmq
-    ? [
-        {
-          name: `small organizations in the flood, p99, ${BULLMQ}`,
-          figure: 'small_p99_ms',
-          peer: BULLMQ,
-          better: 'smaller',
-          ...(engine === 'embedded' && { goal: 15 }),
-        },
-      ]
-    : [];
+  const goals: Record<string, number> = { [BULLMQ]: 15, [GROUPMQ]: 1 };
+  const comparisons = queues.map(({ name: peer }): Comparison => ({
+    name: `small organizations in the flood, p99, ${peer}`,
+    figure: 'small_p99_ms',
+    peer,
+    better: 'smaller',
+    ...(engine === 'embedded' && { goal: goals[peer]! }),
+  }));
   const { pairs, figures, ratios } = await interleave(sides, comparisons, options);
   const found = figures['rookery']!;
   return {
@@ -110,7 +112,10 @@ export async function fairness(options: Options): Promise<Report> {
         : []),
     ],
     settings: { flood: size, small: SMALL, equal: EQUAL, inFlight: IN_FLIGHT, floodChannels: FLOOD_CHANNELS },
-    leavesOut: ['bullmq keeps no order per channel, and serves first what came first'],
+    leavesOut: [
+      'bullmq keeps no order per channel, and serves first what came first',
+      'groupmq publishes one post of an organization at a time, and its jobs wait in a paused queue until they are due',
+    ],
   };
 }
 

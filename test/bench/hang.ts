@@ -6,7 +6,7 @@ import type { Options } from './kit/options.ts';
 import { type Comparison, interleave, type Side } from './kit/pairs.ts';
 import type { Report } from './kit/report.ts';
 import { announce, handedTo, seedPosts, type SeededPost, seedTenants, type Tenant } from './kit/seed.ts';
-import { openBullmq } from './kit/wave-peer.ts';
+import { openQueue } from './kit/wave-peer.ts';
 import { openWorld, type Provider, type World } from './kit/world.ts';
 
 const ORGS = 50;
@@ -44,7 +44,7 @@ export async function hang(options: Options): Promise<Report> {
   say(`the product serves at ${product.url}`);
   const others = await seeded(world, size);
   const skipped: string[] = [];
-  const bullmq = await openBullmq(world, skipped, {
+  const bullmq = await openQueue('bullmq', world, skipped, {
     databaseUrl: others.database.url,
     provider,
     connections: PEER_CONNECTIONS,

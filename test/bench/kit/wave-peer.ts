@@ -10,16 +10,19 @@ interface Settings {
   concurrency: number;
 }
 
-/** bullmq, which publishes what is handed to it; undefined without Redis, which is added to `skipped`. */
-export async function openBullmq(
+const SCRIPTS = { bullmq: 'wave-bullmq.mjs', groupmq: 'fairness-groupmq.mjs' };
+
+/** A queue on Redis, which publishes what is handed to it; undefined without Redis, which is added to `skipped`. */
+export async function openQueue(
+  name: keyof typeof SCRIPTS,
   world: World,
   skipped: string[],
   { provider, ...settings }: Settings,
 ): Promise<Child | undefined> {
-  const redis = await skippedWithout(skipped, 'bullmq', () => world.redis('always'));
+  const redis = await skippedWithout(skipped, name, () => world.redis('always'));
   if (!redis) return undefined;
   const text = CONTENT.replace(/<.*?>/g, '');
-  const child = await world.peer('wave-bullmq.mjs', {
+  const child = await world.peer(SCRIPTS[name], {
     ...settings,
     providerUrl: provider.url,
     text,
