@@ -64,11 +64,15 @@ export const takeOverSlots = (
   from lost l
   left join doubtful d on d.channel_id = l.id`;
 
-/** Locks channels whose slot is past its deadline, or is held by a silent host for a post that was being sent. */
+/**
+ * Locks channels whose slot is past its deadline, or is held by a silent host for a post that was being sent. One whose
+ * slot was held anew while this waited for it is left to the next sweep: the host that is silent here was heard since.
+ */
 const lostSlots = (sql: Sql, silenceMs: number, limit: number): Fragment => sql`
     select c.id, c.org_id, c.slot_post_id
     from channels c
     where c.slot_incarnation is not null
+      and c.slot_until is not distinct from (select seen.slot_until from channels seen where seen.id = c.id)
       and (
         c.slot_until < now()
         or (

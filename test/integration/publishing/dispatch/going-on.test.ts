@@ -235,6 +235,32 @@ test('a host whose slot was taken over claims nothing, and leaves the slot to th
   expect(await stateOf(db.sql, ids[1]!)).toMatchObject({ detail: 'scheduled', attempt: 0 });
 });
 
+test('a host that was heard again while its slots were taken over keeps the slot that it holds anew', async () => {
+  const { channelId, ids } = await begun();
+  await using other = await openHost();
+  await db.sql`
+    update actor_hosts
+    set last_heartbeat = now() - interval '10 seconds'
+    where incarnation = ${host.incarnation}`;
+  let taken: Promise<readonly unknown[]>;
+  await db.sql.begin(async (tx) => {
+    await tx`select from channels where id = ${channelId} for update`;
+    taken = other.posts.sweeps.takeOver(10).then((rows) => rows); // a statement begins when it is awaited
+    await eventually('the takeover waits for the channel', async () => {
+      const waiting =
+        await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return waiting.length === 1;
+    });
+    // what a host does that is heard again: it settles its post, and goes on to the next one with the slot
+    await tx`update actor_hosts set last_heartbeat = now() where incarnation = ${host.incarnation}`;
+    await tx`update posts set state = 'PUBLISHED', detail = null, release_id = 'r' where id = ${ids[0]!}`;
+    await tx`update posts set detail = 'publishing', attempt = 1, incarnation = ${host.incarnation} where id = ${ids[1]!}`;
+    await tx`update channels set slot_post_id = ${ids[1]!}, slot_until = now() + interval '2 minutes' where id = ${channelId}`;
+  });
+  expect(await taken!).toEqual([]);
+  expect(await slotOf(channelId)).toMatchObject({ incarnation: host.incarnation, postId: ids[1] });
+});
+
 test('a result without its slot is written and claims nothing', async () => {
   const { orgId, channelId, ids, claimed } = await begun();
   await db.sql`
