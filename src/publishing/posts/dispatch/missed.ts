@@ -120,6 +120,15 @@ const missedPosts = (sql: Sql, { beganAt, endedAt, afterMs, last }: Judgement): 
       and p.due_at >= ${beganAt}
       and p.due_at < ${endedAt}::timestamptz - ${afterMs}::float8 * interval '1 ms'
       and p.updated_at <= ${endedAt} -- else it was judged already, or changed by a person since
+      and ( -- by a host that died before it was heard: then the same outage ends later
+        select t.id
+        from post_timeline t
+        where t.post_id = p.id
+          and t.org_id = p.org_id
+          and t.kind = 'woke'
+          and t.data -> 'missedBetween' -> 0 = to_jsonb(${beganAt}::timestamptz)
+        limit 1
+      ) is null
       ${last === undefined ? sql`` : sql`and p.id > ${last}`}
     order by p.id
     limit ${POSTS_AT_ONCE}`;

@@ -177,6 +177,16 @@ describe('a post that was due while no host was there', () => {
     expect((await facts('post.missed')).map(({ entity_id }) => entity_id)).toEqual([id]);
   });
 
+  test('is not judged again when the host that judged it died before it was heard', async () => {
+    await silentFor(3 * HOUR);
+    const id = await due(2 * HOUR);
+    const beganAt = ago(3 * HOUR);
+    await api.posts.judgeMissed({ beganAt, endedAt: ago(0) });
+    await db.sql`update posts set updated_at = now() - interval '2 minutes' where id = ${id}`;
+    await api.posts.judgeMissed({ beganAt, endedAt: ago(0) });
+    expect((await facts('post.missed')).map(({ entity_id }) => entity_id)).toEqual([id]);
+  });
+
   test('is not claimed by a host that was silent, before it is judged and the host is heard again [S126]', async () => {
     await policy('ask');
     await db.sql`
