@@ -102,19 +102,12 @@ export const planReply = (transaction: Sql, { id, orgId, postId, channelId, repl
   insert into post_follow_ups (id, org_id, post_id, kind, key, channel_id, reply, due_at)
   values (${id}, ${orgId}, ${postId}, 'reply', ${id}, ${channelId}, ${JSON.stringify(reply)}::text::jsonb, now())`;
 
-/** A thread may end because the items that were not out are deleted, the rows of `changed`. */
-export const shortenThread: FollowUpsPort['shorten'] = (sql, orgId) => sql`
-    shortened_threads as (
-      update post_follow_ups f
-      set due_at = now()
-      from (select distinct root_post_id from changed where root_post_id is not null) d
-      where f.org_id = ${orgId}
-        and f.post_id = d.root_post_id
-        and f.kind = 'first_comment'
-        and f.state = 'waiting'
-        and not ${hasOpenItems(sql, {
-          org: sql`f.org_id`,
-          root: sql`d.root_post_id`,
-          but: sql`q.id in (select id from changed)`,
-        })}
-    )`;
+/** A thread may end because the items that were not out are deleted. */
+export const shortenThread: FollowUpsPort['shorten'] = (sql, { orgId, postId }) => sql`
+  update post_follow_ups f
+  set due_at = now()
+  where f.org_id = ${orgId}
+    and f.post_id = ${postId}
+    and f.kind = 'first_comment'
+    and f.state = 'waiting'
+    and not ${hasOpenItems(sql, { org: sql`f.org_id`, root: sql`f.post_id` })}`;

@@ -179,8 +179,11 @@ export interface FollowUpsPort {
    * statement publishes (id, org_id, channel_id, root_post_id, settings), the settings of first items at least.
    */
   plan(sql: Sql, published: Fragment): Fragment;
-  /** The same for a thread that is out because its last items, the rows of `deleted (id)`, are deleted. */
-  shorten(sql: Sql, orgId: string): Fragment;
+  /**
+   * What waits for the end of a thread has its time if the thread has ended, as later items are deleted: behind the
+   * statement that deletes them, which has seen nothing of items that were settled while it waited for the channel.
+   */
+  shorten(sql: Sql, root: { orgId: string; postId: string }): PromiseLike<unknown>;
 }
 
 /** A channel's next due time. */

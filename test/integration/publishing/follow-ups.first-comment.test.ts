@@ -429,4 +429,22 @@ describe('of a thread', () => {
     await makeDue(world, ids[0]!);
     await untilState(ids[0]!, 'done');
   });
+
+  test('comes when the last item is deleted while the one before it is published [PO6]', async () => {
+    const { orgId, channelId, ids } = await threadOf(2);
+    await db.sql`update posts set state = 'QUEUE', detail = 'scheduled', published_at = null where id = ${ids[1]!}`;
+    let deleted: Promise<unknown>;
+    await db.sql.begin(async (tx) => {
+      await tx`select from channels where id = ${channelId} for update`;
+      deleted = world.context.posts.removePost(orgId, ids[2]!);
+      await settles(async () => {
+        const waiting =
+          await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+        expect(waiting).toHaveLength(1);
+      });
+      await tx`update posts set state = 'PUBLISHED', detail = null, published_at = now() where id = ${ids[1]!}`;
+    });
+    await deleted!;
+    expect((await firstOf(ids[0]!)).waitsMs).toBeLessThanOrEqual(0);
+  });
 });

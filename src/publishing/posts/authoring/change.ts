@@ -64,6 +64,7 @@ export async function removePost(deps: PostsDeps, orgId: string, postId: string,
       if (found?.verdict !== 'done') return found;
       if (found.consent === 'asked') await holdThread(sql, target);
       await writeConsent(sql, target, found.consent, by);
+      if (found.rootId) await deps.followUps.shorten(sql, { orgId, postId: found.rootId });
       return found;
     }),
   );
@@ -100,7 +101,7 @@ export async function setRelease(
 
 type Within = Pick<PostsDeps, 'followUps' | 'options'>;
 
-const remove = ({ followUps, options }: Within, sql: Sql, target: Target, by: PostAuthor | undefined) => sql<
+const remove = ({ options }: Pick<PostsDeps, 'options'>, sql: Sql, target: Target, by: PostAuthor | undefined) => sql<
   FoundThread[]
 >`
     with ${lockedThread(sql, target)}, deleted as (
@@ -126,9 +127,8 @@ const remove = ({ followUps, options }: Within, sql: Sql, target: Target, by: Po
         and p.org_id = ${target.orgId}
       returning ${post.names(sql, 'fact', 'p')}
     ), ${channelsUpdated(sql, target.orgId, options.horizonMs)},
-    ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted' })}, ${announceDeleted(sql)},
-    ${followUps.shorten(sql, target.orgId)}
-    ${answer(sql, target, sql`, v.consent`)}`;
+    ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted' })}, ${announceDeleted(sql)}
+    ${answer(sql, target, sql`, v.consent, g.root_post_id as "rootId"`)}`;
 
 const removeOfGroup = (sql: Sql, orgId: string, group: string) => sql<
   { verdict: ThreadVerdict | typeof OUTDATED; deleted: number }[]

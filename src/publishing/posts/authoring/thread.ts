@@ -46,6 +46,8 @@ export interface FoundThread {
   publishDate: Date | null;
   /** What an edit or a retry means for the consent to the thread. */
   consent?: ConsentChange | null;
+  /** The first item of the thread, of a later item that is deleted. */
+  rootId?: string | null;
 }
 /** The same of a statement that has seen what it locked. */
 export type Seen = FoundThread & { verdict: ThreadVerdict };
