@@ -103,7 +103,13 @@ export async function saveCheck(
   { ok, exitAddress, message, latencyMs }: Checked,
 ): Promise<boolean | null> {
   const [row] = await sql<{ before: boolean | null }[]>`
-    with before as (select ok from egress_checks where org_id = ${orgId} and setting_id = ${settingId}), written as (
+    with before as materialized (
+      select ok
+      from egress_checks
+      where org_id = ${orgId}
+        and setting_id = ${settingId}
+      for no key update -- of two checks the second sees what the first has found
+    ), written as (
       insert into egress_checks as k (org_id, setting_id, checked_at, ok, exit_address, message, latency_ms,
         failing_since)
       select ${orgId}, id, now(), ${ok}, ${exitAddress}, ${message}, ${latencyMs}, case
@@ -111,6 +117,7 @@ export async function saveCheck(
         else now() end
       from provider_settings
       where id = ${settingId}
+        and (select count(*) from before) >= 0 -- first the lock
       on conflict (org_id, setting_id) do update
       set checked_at = now(), ok = excluded.ok,
         exit_address = coalesce(excluded.exit_address, k.exit_address),

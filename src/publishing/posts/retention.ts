@@ -24,14 +24,15 @@ export const postsRetention = retentionRule(
  */
 export async function dropDeletedPosts(sql: Sql, days: number, limit: number): Promise<number> {
   const rows = await sql`/* all orgs */
-    delete from posts
-    where id in (
+    delete from posts p
+    where p.id in (
       select p.id
       from posts p
       where ${isForgettable(sql, days)}
       order by p.deleted_at
       limit ${limit}
     )
+      and p.deleted_at < now() - make_interval(days => ${days}) -- it may have been restored meanwhile
     returning 1`;
   return rows.length;
 }

@@ -205,6 +205,26 @@ test('a route chosen or changed on one host applies at once on another: route, l
   expect([await at(), await at(true)]).toEqual(['open', '127.0.0.2']);
 });
 
+test('of two checks at once that find a route working again, one announces it', async () => {
+  const id = await route();
+  await egress.choose(orgId, choiceOf(id), by);
+  await egress.check(orgId, id);
+  await db.sql`update egress_checks set ok = false where setting_id = ${id}`;
+  told();
+  let checks: Promise<unknown> | undefined;
+  await db.sql.begin(async (tx) => {
+    await tx`select from egress_checks where setting_id = ${id} for update`;
+    checks = Promise.all([egress.check(orgId, id), egress.check(orgId, id)]);
+    await eventually('both wait to write what they found', async () => {
+      const waiting =
+        await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return waiting.length === 2;
+    });
+  });
+  await checks;
+  expect(told()).toEqual(['up']);
+});
+
 describe('choosing an egress route during its deletion', () => {
   const chosenAndGone = async () =>
     (

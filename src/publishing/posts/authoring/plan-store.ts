@@ -19,7 +19,7 @@ export async function insertPlan(
   planId: string,
   items: readonly PlanItem[],
 ): Promise<readonly PlanItem[]> {
-  const [row] = await sql<{ items: string | null }[]>`
+  const inserted = await sql`
     with older as (
       delete from post_plans
       where id in (
@@ -29,17 +29,15 @@ export async function insertPlan(
         order by created_at desc
         offset ${MOST_PLANS - 1}
       )
-    ), inserted as (
-      insert into post_plans as p (id, org_id, items)
-      values (${planId}, ${orgId}, ${JSON.stringify(items)})
-      on conflict (id) do update
-        set items = excluded.items, created_at = now()
-        where p.created_at < now() - interval '1 hour'
-      returning id
     )
-    select (select items from post_plans where id = ${planId} and org_id = ${orgId}) as items
-    where not exists (select from inserted)`;
-  return row?.items ? parseItems(row.items) : items;
+    insert into post_plans as p (id, org_id, items)
+    values (${planId}, ${orgId}, ${JSON.stringify(items)})
+    on conflict (id) do update
+      set items = excluded.items, created_at = now()
+      where p.created_at < now() - interval '1 hour'
+    returning id`;
+  // behind it: a statement that waited for the same plan would not see it
+  return inserted.length > 0 ? items : ((await findPlan(sql, orgId, planId))?.items ?? items);
 }
 
 /** A plan with its rows; undefined where the organization has none of this id. */
