@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one host and one database serve all cases
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import postgres from 'postgres';
 import type { Database, Sql } from '../../../../src/platform/db/index.ts';
