@@ -1,3 +1,4 @@
+import { isUnavailable } from '../../platform/db/index.ts';
 import { newId, ProviderError } from '../../platform/kernel/index.ts';
 import type { EgressRoute } from '../../platform/outbound/index.ts';
 import type { SocialAdapter, Tokens } from '../../providers/registry/index.ts';
@@ -93,7 +94,7 @@ async function renewOnce(deps: RenewalDeps, target: RenewalTarget, seen: Opened)
     const { app, tokens } = await freshTokens(deps, target, seen.credentials);
     const credentials = { ...seen.credentials, ...(app && { app }), tokens, grantedAt: deps.clock.now() };
     const fresh = { sealed: sealCredentials(deps.vault, credentials), credentials };
-    const saved = await row.save(seen.sealed, {
+    const saved = await saveTokens(deps, target, seen, {
       credentials: fresh.sealed,
       tokenExpiresAt: loginExpiry(credentials, deps.providers.renewalOf(target.adapter, tokens)),
     });
@@ -105,6 +106,27 @@ async function renewOnce(deps: RenewalDeps, target: RenewalTarget, seen: Opened)
       if (newer) return newer;
     } else await row.release(claim);
     throw error;
+  }
+}
+
+/**
+ * Writes new tokens for as long as the claim holds, while the database is away: a network that takes each refresh token
+ * once gives them to nobody a second time. False: other ones stand there, or these, where the answer of a try was lost.
+ */
+async function saveTokens(
+  { clock }: RenewalDeps,
+  { row }: RenewalTarget,
+  seen: Opened,
+  tokens: Parameters<LoginRow['save']>[1],
+): Promise<boolean> {
+  const end = clock.monotonic() + CLAIM_MS / 2; // the network's answer took of it, too
+  for (let tries = 0; ; tries++) {
+    try {
+      return await row.save(seen.sealed, tokens);
+    } catch (error) {
+      if (!isUnavailable(error) || clock.monotonic() >= end) throw error;
+      await clock.sleep(Math.min(100 * 2 ** tries, 2_000));
+    }
   }
 }
 

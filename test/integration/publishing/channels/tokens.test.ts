@@ -3,6 +3,7 @@ import type { Channels, Snapshot } from '../../../../src/publishing/channels/ind
 import { newId, type Vault } from '../../../../src/platform/kernel/index.ts';
 import { testDatabase } from '../../../support/wire/database.ts';
 import { gate } from '../../../support/wire/eventually.ts';
+import { settles } from '../../../support/wire/settles.ts';
 import { handleOf, postOf } from '../../../support/worlds/providers.ts';
 import { openPublishing } from '../../../support/worlds/publishing/world.ts';
 import { startReceiver } from '../../../support/wire/receiver.ts';
@@ -102,6 +103,33 @@ describe('an expired channel token', () => {
     await Promise.all(posts);
     expect(network.grants).toEqual(['refresh_token']);
     expect(network.statuses).toHaveLength(9);
+  });
+
+  test('keeps what the network gave while the database is away [S137]', async () => {
+    const id = await connected(3_600);
+    await wait(id, 3_600);
+    const given = gate();
+    network.beforeGrant = async () => void (await given.passed);
+    const published = publish(id);
+    await settles(() => expect(network.grants).toEqual(['refresh_token'])); // its claim is written
+    await db.sql.begin(async (tx) => {
+      await tx`select from channels where id = ${id} for update`;
+      given.open();
+      await settles(async () => {
+        const ended = await db.sql`
+          select pg_terminate_backend(pid)
+          from pg_stat_activity
+          where datname = current_database()
+            and wait_event_type = 'Lock'`;
+        expect(ended).toHaveLength(1);
+      });
+    });
+    await published;
+    expect(network.grants).toEqual(['refresh_token']);
+    expect(await stateOf(id)).toMatchObject({ refresh_needed: false, refresh_claim: null });
+    network.beforeGrant = async () => undefined;
+    await publish(id);
+    expect(network.grants).toHaveLength(1);
   });
 
   test('is renewed before its expiry, by five minutes or a quarter of its life', async () => {
