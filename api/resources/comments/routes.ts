@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { postActor } from '../../../actors/post/contract.ts';
 import { tenantKey } from '../../../src/platform/kernel/index.ts';
+import type { CommentRow } from '../../../src/publishing/comments/index.ts';
 import { routesOf } from '../../http/route.ts';
 import { Comment, presentComment } from './shape.ts';
 
@@ -57,8 +58,9 @@ export default [
     idempotent: true,
     body: z.strictObject({ content: z.string().max(100_000) }),
     answer: Comment,
-    async handle({ rooms, actors, principal: { orgId }, params, body }) {
-      const reply = await rooms.comments.replyToComment(orgId, params.id, body.content);
+    async handle({ rooms, actors, principal: { orgId }, params, body, idempotency: key }) {
+      const kept = key && { key, status: 201, reply: (row: CommentRow) => JSON.stringify(presentComment(row)) };
+      const reply = await rooms.comments.replyToComment(orgId, params.id, body.content, kept);
       await actors(postActor, tenantKey(orgId, reply.postId))
         .followUp({})
         .catch(() => undefined); // the row carries the guarantee; this saves the time until the reconciler looks

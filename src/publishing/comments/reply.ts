@@ -1,13 +1,22 @@
 import { cleanContents, contentToText } from '../../platform/content/index.ts';
+import { completeKey, type KeyClaim } from '../../platform/db/index.ts';
 import { AppError, fieldError, invalidField, newId, validationFailed } from '../../platform/kernel/index.ts';
 import { planReply } from '../follow-ups/index.ts';
 import { judgeComment } from '../posts/index.ts';
 import { type CommentsDeps, unknownComment } from './deps.ts';
 import { checkUsable, getComment } from './inbox.ts';
-import { type CommentRow, insertReply } from './inbox-store.ts';
+import { type CommentRow, findRow, insertReply } from './inbox-store.ts';
+
+/** The key of a request, and the answer that is kept under it. */
+interface KeptAnswer {
+  key: KeyClaim;
+  status: number;
+  reply(row: CommentRow): string;
+}
 
 /**
- * Stores a reply of the channel to a comment, as a comment and as a follow-up of its post, which writes it once.
+ * Stores a reply of the channel to a comment, as a comment and as a follow-up of its post, which writes it once, in one
+ * commit with the answer for whoever repeats the request: an answer that is lost makes no second reply.
  * @throws AppError 400 where the network has no replies or does not take the text, 409 where the channel cannot write
  */
 export async function replyToComment(
@@ -15,6 +24,7 @@ export async function replyToComment(
   orgId: string,
   commentId: string,
   content: string,
+  kept?: KeptAnswer,
 ): Promise<CommentRow> {
   const { sql, channels } = deps;
   const comment = await getComment(deps, orgId, commentId);
@@ -31,6 +41,7 @@ export async function replyToComment(
   if (faults.length > 0)
     throw validationFailed(faults.map(({ field, message, rule }) => fieldError(field, message, rule)));
   const id = newId();
+  const rows: CommentRow[] = [];
   await sql.begin(async (tx) => {
     if (!(await insertReply(tx, { id, orgId, answers: commentId, content: text }))) throw unknownComment();
     await planReply(tx, {
@@ -40,6 +51,10 @@ export async function replyToComment(
       channelId,
       reply: { content: clean, text, parent: { id: externalId, ...(saved != null && { saved }) } },
     });
+    const row = (await findRow(tx, orgId, id))!;
+    if (kept && !(await completeKey(tx, kept.key, kept.status, kept.reply(row))))
+      throw new AppError('conflict', 'Another request with this Idempotency-Key took over');
+    rows.push(row);
   });
-  return getComment(deps, orgId, id);
+  return rows[0]!;
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { newId } from '../../../src/platform/kernel/index.ts';
+import { claimKey } from '../../../src/platform/db/index.ts';
+import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import type { OnceClass } from '../../../src/providers/registry/index.ts';
 import type { NewComment } from '../../../src/providers/social/_contract.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
@@ -116,6 +117,28 @@ describe('a reply to a comment', () => {
     expect(items.find(({ id }) => id === reply.id)).toMatchObject({ externalId: `w-${reply.id}` });
     expect(items.find(({ id }) => id === one.id)!.repliedAt).toBeInstanceOf(Date);
     expect(await db.sql`select from post_timeline where post_id = ${one.postId}`).toEqual([]);
+  });
+
+  test('stands in one commit with the answer of its Idempotency-Key [S18]', async () => {
+    const one = await commented();
+    const key = { orgId: one.orgId, scope: 'test', key: 'once', claim: newId() };
+    const reply = () => 'the answer';
+    const send = (claim: string) =>
+      world.context.comments.replyToComment(one.orgId, one.id, '<p>Thanks</p>', {
+        key: { ...key, claim },
+        status: 201,
+        reply,
+      });
+    const replies = () => db.sql`select from post_follow_ups where post_id = ${one.postId}`;
+    expect(await claimKey(db.sql, key, sha256('body'))).toEqual({ kind: 'claimed' });
+    await expect(send(newId())).rejects.toMatchObject({ code: 'conflict' }); // a request that took over has it now
+    expect([await replies(), (await listed(one)).length]).toEqual([[], 1]);
+    await send(key.claim);
+    expect(await replies()).toHaveLength(1);
+    expect(await claimKey(db.sql, { ...key, claim: newId() }, sha256('body'))).toMatchObject({
+      status: 201,
+      reply: 'the answer',
+    });
   });
 
   test('that the sweep reads is no second comment [S186]', async () => {
