@@ -1,5 +1,5 @@
 import { type Actors, type Reminder, reminderOf } from '../../src/platform/actor-runtime/index.ts';
-import type { Lease } from '../../src/platform/db/index.ts';
+import { isUnavailable, type Lease } from '../../src/platform/db/index.ts';
 import { startLoop } from '../../src/platform/flow/index.ts';
 import { asAppError, type Clock, tenantKey } from '../../src/platform/kernel/index.ts';
 import type { Log } from '../../src/platform/telemetry/index.ts';
@@ -54,6 +54,9 @@ const NOTHING: Found = {
 };
 
 const ROUNDS = 20;
+
+/** Looks for one kind of work, counts it, and brings it on; answers how many rows it saw. */
+type Scan = (found: Found) => Promise<number>;
 
 /** Waits for calls of actors, and says how many of them failed. */
 const tellerOf = (log: Log) => async (what: string, calls: readonly Promise<unknown>[]) => {
@@ -110,6 +113,7 @@ export function startReconciler({
 }: ReconcilerOptions): Reconciler {
   const told = tellerOf(log);
   const remindPosts = reminding(remind);
+  const judgesHosts = new Set<Scan>([takeOver, follow]);
   let lastEnd = clock.monotonic();
   let quietUntil = 0;
 
@@ -120,13 +124,8 @@ export function startReconciler({
     try {
       if (!(await lease.held())) return undefined;
       const found: Found = { ...NOTHING };
-      if (clock.monotonic() >= quietUntil) await round(limit, () => takeOver(found));
-      await round(limit, () => wakeOverdue(found));
-      await round(limit, () => enter(found));
-      await round(limit, () => askAgain(found));
-      await round(limit, () => deliver(found));
-      await round(limit, () => goOn(found));
-      if (clock.monotonic() >= quietUntil) await round(limit, () => follow(found));
+      for (const scan of [takeOver, wakeOverdue, enter, askAgain, deliver, goOn, follow])
+        if (!judgesHosts.has(scan) || clock.monotonic() >= quietUntil) await scanWhole(scan, found);
       onFound?.(found);
       return found;
     } catch (error) {
@@ -134,6 +133,16 @@ export function startReconciler({
       throw error;
     } finally {
       lastEnd = clock.monotonic();
+    }
+  }
+
+  /** One that fails, as where reminders cannot be set, keeps none of the others from what they find. */
+  async function scanWhole(scan: Scan, found: Found): Promise<void> {
+    try {
+      await round(limit, () => scan(found));
+    } catch (error) {
+      if (isUnavailable(error)) throw error; // no scan can be made, and hosts that live cannot say so
+      log.warn({ err: error, scan: scan.name }, 'a scan failed and is made again');
     }
   }
 

@@ -21,6 +21,8 @@ export interface Sweeper extends AsyncDisposable {
 }
 
 const MOST_ROUNDS = 200;
+/** A sweep begins no further round after so long, as others wait for it: one may ask a network that hangs. */
+const LONGEST_MS = 60_000;
 
 /**
  * Runs each sweep when its interval is over, in one process at a time, and keeps when it last ran, how that ended and
@@ -45,7 +47,7 @@ export function startSweeper({
       for (let round = 0; round < MOST_ROUNDS && !loop.signal.aborted; round++) {
         const done = await run(limit);
         changed += done;
-        if (done < limit || !(await lease.held())) break;
+        if (done < limit || clock.monotonic() - started > LONGEST_MS || !(await lease.held())) break;
       }
     } catch (error) {
       status = 'failed';

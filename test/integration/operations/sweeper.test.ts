@@ -47,6 +47,30 @@ const oldId = (days: number): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8)}${newId().slice(13)}`;
 };
 
+test('a sweep that lasts goes on after the others', async () => {
+  let ms = 0;
+  const ran: string[] = [];
+  const sweep = (name: string, takesMs: number): Sweep => ({
+    name,
+    everyMs: 60_000,
+    async run(limit) {
+      ran.push(name);
+      ms += takesMs;
+      return takesMs > 0 ? limit : 0; // a network that hangs: there is always more
+    },
+  });
+  await using sweeper = startSweeper({
+    sql: db.sql,
+    sweeps: [sweep('asks-slow-network', 25_000), sweep('sends-mails', 0)],
+    lease: { held: async () => true, release: async () => {} },
+    clock: { ...systemClock, monotonic: () => ms },
+    log: quietLog(),
+    tickMs: 3_600_000,
+  });
+  await sweeper.tick();
+  expect(ran).toEqual(['asks-slow-network', 'asks-slow-network', 'asks-slow-network', 'sends-mails']);
+});
+
 describe('sweeps', () => {
   test('delete idempotency keys after a day [S18]', async () => {
     for (const age of ['25 hours', '23 hours'])
