@@ -58,6 +58,23 @@ const ROUNDS = 20;
 /** Looks for one kind of work, counts it, and brings it on; answers how many rows it saw. */
 type Scan = (found: Found) => Promise<number>;
 
+/**
+ * Goes on while a scan comes back full, within reason. One that fails, as where reminders cannot be set, keeps none of
+ * the others from what they find.
+ */
+async function scanWhole(
+  scan: Scan,
+  found: Found,
+  { limit, signal, log }: { limit: number; signal: AbortSignal; log: Log },
+): Promise<void> {
+  try {
+    for (let n = 0; n < ROUNDS && !signal.aborted; n++) if ((await scan(found)) < limit) return;
+  } catch (error) {
+    if (isUnavailable(error)) throw error; // no scan can be made, and hosts that live cannot say so
+    log.warn({ err: error, scan: scan.name }, 'a scan failed and is made again');
+  }
+}
+
 /** Waits for calls of actors, and says how many of them failed. */
 const tellerOf = (log: Log) => async (what: string, calls: readonly Promise<unknown>[]) => {
   const failed = (await Promise.allSettled(calls)).filter((result) => result.status === 'rejected');
@@ -125,7 +142,8 @@ export function startReconciler({
       if (!(await lease.held())) return undefined;
       const found: Found = { ...NOTHING };
       for (const scan of [takeOver, wakeOverdue, enter, askAgain, deliver, goOn, follow])
-        if (!judgesHosts.has(scan) || clock.monotonic() >= quietUntil) await scanWhole(scan, found);
+        if (!judgesHosts.has(scan) || clock.monotonic() >= quietUntil)
+          await scanWhole(scan, found, { limit, signal: loop.signal, log });
       onFound?.(found);
       return found;
     } catch (error) {
@@ -133,16 +151,6 @@ export function startReconciler({
       throw error;
     } finally {
       lastEnd = clock.monotonic();
-    }
-  }
-
-  /** One that fails, as where reminders cannot be set, keeps none of the others from what they find. */
-  async function scanWhole(scan: Scan, found: Found): Promise<void> {
-    try {
-      await round(limit, () => scan(found));
-    } catch (error) {
-      if (isUnavailable(error)) throw error; // no scan can be made, and hosts that live cannot say so
-      log.warn({ err: error, scan: scan.name }, 'a scan failed and is made again');
     }
   }
 
@@ -208,11 +216,6 @@ export function startReconciler({
       channels.map(({ orgId, channelId }) => actors(channelActor, tenantKey(orgId, channelId)).wake({})),
     );
   }
-  /** Goes on while a scan comes back full, within reason. */
-  async function round(full: number, scan: () => Promise<number>): Promise<void> {
-    for (let n = 0; n < ROUNDS && !loop.signal.aborted; n++) if ((await scan()) < full) return;
-  }
-
   const loop = startLoop({
     clock,
     lease,

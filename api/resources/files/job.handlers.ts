@@ -44,14 +44,21 @@ const STARTS = {
 const isAsync = (prefer: string | undefined): boolean =>
   (prefer ?? '').split(',').some((one) => one.split(';')[0]!.trim().toLowerCase() === 'respond-async');
 
-type JobCall = Pick<Call<'mediaJobs'>, 'rooms' | 'principal' | 'request' | 'reply'>;
+type JobCall = Pick<Call<'mediaJobs'>, 'rooms' | 'principal' | 'request' | 'reply'> &
+  Partial<Pick<Call<'mediaJobs'>, 'idempotency'>>;
 /** A job that goes on, or one that has ended. */
 export type Begun = { jobId: string } | { shown: ShownJob };
 
 /** Starts a job and waits for it, unless the client does not want to or it lasts too long: then 202. */
-export async function begin({ rooms, principal, request, reply }: JobCall, wanted: NewMedia): Promise<Begun> {
+export async function begin(
+  { rooms, principal, request, reply, idempotency }: JobCall,
+  wanted: NewMedia,
+): Promise<Begun> {
   const { orgId } = principal;
-  const { id } = await rooms.mediaJobs.create(payerOf(principal), wanted);
+  const payer = payerOf(principal);
+  const { id } = await (idempotency // the answer may be lost while it waits
+    ? rooms.mediaJobs.createOnce(payer, wanted, idempotency)
+    : rooms.mediaJobs.create(payer, wanted));
   const isUnwaited = isAsync(request.headers['prefer']);
   if (isUnwaited) reply.header('Preference-Applied', 'respond-async');
   const shown = isUnwaited ? undefined : await rooms.mediaJobs.wait(orgId, id, { ms: WAIT_MS });

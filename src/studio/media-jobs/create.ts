@@ -1,6 +1,7 @@
 import {
   AppError,
   type FieldError,
+  idFrom,
   invalidField,
   newId,
   sha256Hex,
@@ -15,6 +16,7 @@ import {
   type Takes,
   takesOf,
 } from '../../providers/registry/index.ts';
+import type { KeyClaim } from '../../platform/db/index.ts';
 import type { MediaCandidate, WantedModel } from '../models/index.ts';
 import type { MediaJobsDeps } from './deps.ts';
 import type { JobProvider, JobRow } from './row.ts';
@@ -40,7 +42,7 @@ export interface JobOwner {
   /** The key or approval of a program that may spend only so much a day. */
   programId?: string | undefined;
 }
-type Deps = Pick<MediaJobsDeps, 'sql' | 'billing' | 'budget' | 'models' | 'media' | 'providers' | 'wake'>;
+type Deps = Pick<MediaJobsDeps, 'sql' | 'clock' | 'billing' | 'budget' | 'models' | 'media' | 'providers' | 'wake'>;
 
 const RETRY_MS = 60_000;
 
@@ -93,6 +95,27 @@ export async function createJob(deps: Deps, { orgId, userId, programId }: JobOwn
   });
   deps.wake();
   return row;
+}
+
+/** A request that is repeated under its key means the same job for so long. */
+const SAME_MS = 24 * 3_600_000;
+/** Jobs of one key that failed, after which a further try is a job that nobody finds again. */
+const MOST_TRIES = 20;
+
+/**
+ * Creates a job under the key of its request: where it is repeated, since its answer was lost, the job that is there is
+ * answered. One that has failed is made anew; one whose answer is missing is not.
+ */
+export async function createJobOnce(deps: Deps, owner: JobOwner, wanted: NewMedia, key: KeyClaim): Promise<JobRow> {
+  const name = JSON.stringify([key.orgId, key.scope, key.key, wanted]);
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const id = idFrom(`${name} ${tries}`);
+    const known = await store.findJob(deps.sql, owner.orgId, id);
+    if (!known) return createJob(deps, owner, { ...wanted, id });
+    const isOver = known.state === 'failed' || known.state === 'cancelled';
+    if (!isOver && deps.clock.now().getTime() - known.createdAt.getTime() < SAME_MS) return known;
+  }
+  return createJob(deps, owner, wanted);
 }
 
 /** The greatest cost of a request, if there is a price: a transcription lasts as long as what it starts from. */

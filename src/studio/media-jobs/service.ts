@@ -3,7 +3,7 @@ import { bind } from '../../platform/kernel/index.ts';
 import { hearCallback } from './callback.ts';
 import { cancelJob, getJob } from './cancel.ts';
 import { type Claimer, renewClaims } from './claim-store.ts';
-import { createJob, findTakes, quoteJob } from './create.ts';
+import { createJob, createJobOnce, findTakes, quoteJob } from './create.ts';
 import type { MediaJobsDeps, MediaJobsOptions } from './deps.ts';
 import { listVideoOptions, listVideoTool, videoRequestOf } from './options.ts';
 import { awaitJob, showJob } from './results.ts';
@@ -44,6 +44,7 @@ export function openMediaJobs(
   return {
     ...bind(deps, {
       create: createJob,
+      createOnce: createJobOnce,
       quote: quoteJob,
       takes: findTakes,
       get: getJob,

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one maker and one database serve all cases
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Answer, SignedUp } from '../../support/worlds/app.ts';
 import type { Maker, Plan } from '../../support/worlds/studio/media-maker.ts';
@@ -116,6 +117,29 @@ describe('POST /files/generate-image', () => {
       progress: 100,
       result: [{ id: expect.any(String), path: expect.any(String) }],
     });
+  });
+
+  test('a request that is repeated under its Idempotency-Key, as its answer was lost, makes no second job [S18]', async () => {
+    maker.plan('once', { polls: ['running'] });
+    const ask = () =>
+      ann.client.post('/files/generate-image', { prompt: 'once' }, { ...ASYNC, 'idempotency-key': 'picture' });
+    const first = await ask();
+    await db.sql`delete from idempotency_keys where key = 'picture'`; // given back: nobody was told
+    const second = await ask();
+    expect([second.status, second.body.jobId]).toEqual([202, first.body.jobId]);
+    await db.sql`delete from idempotency_keys where key = 'picture'`;
+    await db.sql`update media_jobs set created_at = now() - interval '25 hours' where id = ${first.body.jobId}`;
+    const nextDay = await ask();
+    expect(nextDay.body.jobId).not.toBe(first.body.jobId);
+    for (const { body } of [first, nextDay]) await ann.client.delete(`/files/jobs/${body.jobId}`);
+  });
+
+  test('one that failed is made anew under the same Idempotency-Key', async () => {
+    maker.plan('again', { polls: ['failed'] });
+    const ask = () => ann.client.post('/files/generate-image', { prompt: 'again' }, { 'idempotency-key': 'again' });
+    const failures = [await ask(), await ask()];
+    expect(failures.map(({ status }) => status)).toEqual([502, 502]);
+    expect(new Set(failures.map(({ body }) => body.jobId)).size).toBe(2);
   });
 
   test('a job is seen by its organization alone', async () => {
