@@ -60,55 +60,59 @@ export interface ClosedPart extends WindowKey {
 }
 
 /**
- * Closes at most `limit` windows that are due, and answers the first 50 lines of each organization and category, of
- * people who still belong there. Windows that another process closes, or that a notice is being added to, are left.
+ * Closes at most `limit` windows that are due, in the caller's transaction, and answers the first 50 lines of each
+ * organization and category, of people who still belong there. Windows that another process closes, or that a notice is
+ * being added to, are left.
  */
 export async function closeWindows(sql: Sql, limit: number): Promise<{ closed: number; parts: ClosedPart[] }> {
-  const rows = await sql<(ClosedPart & { closed: number; orgId: string | null })[]>`/* all orgs */
-    with due as (
-      select user_id, kind
-      from notification_windows
-      where due_at <= now()
-      order by due_at
-      limit ${limit}
-      for update
-      skip locked
-    ), lines as (
-      delete from notification_lines l
-      using due d
-      where l.user_id = d.user_id
-        and l.kind = d.kind
-      returning l.*
-    ), closed as (
-      delete from notification_windows w
-      using due d
-      where w.user_id = d.user_id
-        and w.kind = d.kind
-      returning w.user_id
-    ), numbered as (
-      select *, row_number() over same as n, count(*) over (partition by user_id, kind, org_id, category) as count
-      from lines
-      window same as (partition by user_id, kind, org_id, category order by seq)
-    ), parts as ( -- a row for each, as what stands beside the lines costs more than they do
-      select user_id, kind, org_id, json_agg(json_build_object('seq', seq, 'category', category, 'title', title,
-          'content', content, 'link', link, 'count', count)) as lines
-      from numbered
-      where n <= 50
-      group by user_id, kind, org_id
-    ), shown as (
-      select l.user_id as "userId", l.kind, l.org_id as "orgId", l.lines, o.name as "orgName", u.email, p.name,
-        p.notification_preferences as chosen, ${isUndeliverable(sql, sql`u.email`)} as "isUndeliverable"
-      from parts l
-      join memberships m on m.org_id = l.org_id and m.user_id = l.user_id and not m.disabled
-      join organizations o on o.id = l.org_id and o.deleted_at is null
-      join users u on u.id = l.user_id and u.activated and u.deleted_at is null
-      join user_profiles p on p.user_id = u.id
-    )
-    select (select count(*)::int from closed) as closed, s.*
-    from (select) always
-    left join shown s on true`;
-  return {
-    closed: rows[0]!.closed,
-    parts: rows.filter((row): row is ClosedPart & { closed: number } => row.orgId !== null),
-  };
+  const due = await lockDueWindows(sql, limit);
+  return { closed: due.length, parts: due.length > 0 ? await deleteWindows(sql, due) : [] };
 }
+
+/**
+ * A statement of its own: the one that deletes must see every line of a window. It would not see one whose commit comes
+ * after it began and before it locks the window, and the window takes its lines with it.
+ */
+const lockDueWindows = (sql: Sql, limit: number) => sql<WindowKey[]>`/* all orgs */
+  select user_id as "userId", kind
+  from notification_windows
+  where due_at <= now()
+  order by due_at
+  limit ${limit}
+  for update
+  skip locked`;
+
+const deleteWindows = (sql: Sql, windows: readonly WindowKey[]) => sql<ClosedPart[]>`/* all orgs */
+  with due as (
+    select *
+    from unnest(${windows.map(({ userId }) => userId)}::uuid[], ${windows.map(({ kind }) => kind)}::text[])
+      as t (user_id, kind)
+  ), lines as (
+    delete from notification_lines l
+    using due d
+    where l.user_id = d.user_id
+      and l.kind = d.kind
+    returning l.*
+  ), closed as (
+    delete from notification_windows w
+    using due d
+    where w.user_id = d.user_id
+      and w.kind = d.kind
+  ), numbered as (
+    select *, row_number() over same as n, count(*) over (partition by user_id, kind, org_id, category) as count
+    from lines
+    window same as (partition by user_id, kind, org_id, category order by seq)
+  ), parts as ( -- a row for each, as what stands beside the lines costs more than they do
+    select user_id, kind, org_id, json_agg(json_build_object('seq', seq, 'category', category, 'title', title,
+        'content', content, 'link', link, 'count', count)) as lines
+    from numbered
+    where n <= 50
+    group by user_id, kind, org_id
+  )
+  select l.user_id as "userId", l.kind, l.org_id as "orgId", l.lines, o.name as "orgName", u.email, p.name,
+    p.notification_preferences as chosen, ${isUndeliverable(sql, sql`u.email`)} as "isUndeliverable"
+  from parts l
+  join memberships m on m.org_id = l.org_id and m.user_id = l.user_id and not m.disabled
+  join organizations o on o.id = l.org_id and o.deleted_at is null
+  join users u on u.id = l.user_id and u.activated and u.deleted_at is null
+  join user_profiles p on p.user_id = u.id`;
