@@ -30,6 +30,7 @@ async function insertDeliveries(sql: Sql, facts: readonly Fact<WebhookTopic>[]):
       from webhooks w
       where w.id in (select webhook_id from matched)
         and w.org_id in (select org_id from matched)
+        and w.deleted_at is null -- asked again of one that this waited for
       order by w.id
       for update
     ), numbered as (

@@ -28,7 +28,8 @@ export async function replay(
   return row.queued;
 }
 
-// The webhook is locked first, as by whoever sends.
+// The webhook is locked first, as by whoever sends. What was chosen before a wait may have come out otherwise since, so
+// it is asked again where it is changed.
 const queueAgain = (sql: Sql, orgId: string, id: string, filter: ReplayFilter) => sql<{ queued: number }[]>`
   with webhook as materialized (
     select w.id, w.org_id
@@ -51,7 +52,7 @@ const queueAgain = (sql: Sql, orgId: string, id: string, filter: ReplayFilter) =
     from chosen c
     where d.org_id = ${orgId}
       and d.id = c.id
-      and d.state <> 'pending'
+      ${chosenBy(sql, filter)}
     returning d.id
   ), due as (
     update webhooks w

@@ -130,21 +130,18 @@ export async function updateWebhook(
   return rows.length > 0;
 }
 
-/** Deletes a webhook; what waits for it is dropped (S167). */
+/**
+ * Deletes a webhook, in the caller's transaction; what waits for it is dropped (S167), by a statement of its own: one
+ * that waited for the webhook does not see the deliveries that were added to it meanwhile.
+ */
 export async function deleteWebhook(sql: Sql, orgId: string, id: string): Promise<boolean> {
-  const rows = await sql`
-    with gone as (
-      update webhooks
-      set deleted_at = now(), slot_incarnation = null, slot_delivery_id = null, slot_until = null, due_at = null
-      where org_id = ${orgId} and id = ${id} and deleted_at is null
-      returning id
-    ), dropped as (
-      delete from webhook_deliveries
-      where org_id = ${orgId} and webhook_id in (select id from gone) and state = 'pending'
-    )
-    select
-    from gone`;
-  return rows.length > 0;
+  const { count } = await sql`
+    update webhooks
+    set deleted_at = now(), slot_incarnation = null, slot_delivery_id = null, slot_until = null, due_at = null
+    where org_id = ${orgId} and id = ${id} and deleted_at is null`;
+  if (count === 0) return false;
+  await sql`delete from webhook_deliveries where org_id = ${orgId} and webhook_id = ${id} and state = 'pending'`;
+  return true;
 }
 
 interface Ping {
@@ -173,7 +170,10 @@ export async function recordPing(
     from delivery`;
 }
 
-/** Writes down one more attempt of a delivery that was over, and counts it. */
+/**
+ * Writes down one more attempt of a delivery that was over, and counts it. The webhook is locked before the delivery,
+ * as by a replay.
+ */
 export async function recordRedelivery(
   sql: Sql,
   orgId: string,
@@ -181,11 +181,17 @@ export async function recordRedelivery(
   { deliveryId, attemptId, outcome }: Omit<Ping, 'body'>,
 ): Promise<void> {
   await sql`
-    with delivery as (
-      update webhook_deliveries
-      set attempts = attempts + 1, state = case when ${outcome.ok} then 'succeeded' else state end
-      where org_id = ${orgId} and webhook_id = ${webhookId} and id = ${deliveryId} and state <> 'pending'
-      returning id, attempts
+    with webhook as materialized (
+      select id, org_id
+      from webhooks
+      where org_id = ${orgId} and id = ${webhookId}
+      for no key update
+    ), delivery as (
+      update webhook_deliveries d
+      set attempts = d.attempts + 1, state = case when ${outcome.ok} then 'succeeded' else d.state end
+      from webhook w
+      where d.org_id = w.org_id and d.webhook_id = w.id and d.id = ${deliveryId} and d.state <> 'pending'
+      returning d.id, d.attempts
     ), ${counted(sql, orgId, webhookId, outcome)}
     insert into webhook_attempts (id, org_id, webhook_id, delivery_id, attempt, status, error, duration_ms)
     select ${attemptId}, ${orgId}, ${webhookId}, id, attempts, ${outcome.status}, ${outcome.error},
