@@ -53,13 +53,20 @@ export const writeProgramLimits = (
     set requests_per_hour = excluded.requests_per_hour, posts_per_day = excluded.posts_per_day,
       ai_cents_per_day = excluded.ai_cents_per_day, updated_at = now()`;
 
-/** Gives a key that replaces another its limits, and the posts that it has created today. */
+/**
+ * Gives a key that replaces another its limits, and the posts that it has created today; waits for those that are
+ * being counted.
+ */
 export const copyKeyLimits = (sql: Sql, orgId: string, from: string, to: string) => sql`
   insert into program_limits (org_id, api_key_id, requests_per_hour, posts_per_day, ai_cents_per_day, posts_day, posts)
   select org_id, ${to}, requests_per_hour, posts_per_day, ai_cents_per_day, posts_day, posts
-  from program_limits
-  where org_id = ${orgId}
-    and api_key_id = ${from}`;
+  from (
+    select *
+    from program_limits
+    where org_id = ${orgId}
+      and api_key_id = ${from}
+    for no key update
+  ) old`;
 
 /**
  * Locks the days of programs that have a cap of posts until the commit, in the order of their ids. A day never goes

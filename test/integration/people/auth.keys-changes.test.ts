@@ -123,6 +123,37 @@ describe('revoke and rotate', () => {
     });
     expect(renamed.body.name).toBe('deploy 2');
   });
+  test('a rotated key takes over the posts that are being counted at that moment', async () => {
+    const bob = await app.signUp();
+    await bob.withKey();
+    const { id } = (await list(bob.client))[0]!;
+    const limits = { requestsPerHour: null, postsPerDay: 5, aiCentsPerDay: null };
+    expect((await bob.client.put(`/user/api-keys/${id}/limits`, limits)).status).toBe(200);
+    let rotating: ReturnType<typeof create> | undefined;
+    await db.sql.begin(async (tx) => {
+      await tx`
+        update program_limits
+        set posts_day = (now() at time zone 'UTC')::date, posts = 3
+        where api_key_id = ${id}`;
+      rotating = bob.client.post(`/user/api-keys/${id}/rotate`);
+      // asked outside, and by its text, as above
+      const waits = async () =>
+        (
+          await db.sql`
+            select 1
+            from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock' and query like '%into program_limits%'`
+        ).length > 0;
+      await eventually('it waits for the row', waits);
+    });
+    expect((await rotating!).status).toBe(201);
+    const rows = await db.sql`
+      select l.posts_per_day as max, l.posts
+      from program_limits l
+      join api_keys k on k.id = l.api_key_id and k.revoked_at is null
+      where k.user_id = ${bob.userId}`;
+    expect(rows).toEqual([{ max: 5, posts: 3 }]);
+  });
   test('a revoked key cannot be rotated; ten rotations at once give one key [S56, X25]', async () => {
     const bob = await app.signUp();
     await create(bob.client);
