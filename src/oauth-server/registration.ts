@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isScope, SCOPES, sortedScopes } from '../people/access/index.ts';
-import type { Sql } from '../platform/db/index.ts';
+import type { Database } from '../platform/db/index.ts';
 import { newId, randomBase62, sha256 } from '../platform/kernel/index.ts';
 import { OAuthError } from './errors.ts';
 import { mayRegister } from './redirects.ts';
@@ -52,7 +52,7 @@ export type RegisteredClient = z.output<typeof RegisteredClient>;
 /**
  * Registers a client by its own word (S94, S255). Nothing it names is ever fetched: its addresses are shown as text.
  */
-export async function registerClient(sql: Sql, metadata: ClientMetadata): Promise<RegisteredClient> {
+export async function registerClient(sql: Database, metadata: ClientMetadata): Promise<RegisteredClient> {
   const {
     redirect_uris: redirectUris,
     client_uri: clientUri,

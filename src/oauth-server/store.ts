@@ -1,5 +1,5 @@
 import type { Scope } from '../people/access/index.ts';
-import type { Fragment, Sql } from '../platform/db/index.ts';
+import type { Database, Fragment, Sql } from '../platform/db/index.ts';
 
 /** A client as the flows need it. */
 export interface ClientRow {
@@ -242,35 +242,50 @@ export async function noteApprovals(
       and a.org_id = used.org_id`;
 }
 
-/** Self-registered clients that nobody lets act for them, beyond the newest `most`. */
-export const dropUnusedBeyond = (sql: Sql, most: number) => sql`/* all orgs */
-  delete from oauth_clients
-  where id in (
-    select id
-    from oauth_clients
-    where id in (
-      select c.id
-      from oauth_clients c
-      where c.org_id is null
-        and not exists (select from oauth_authorizations a where a.app_id = c.id)
-      order by c.created_at desc, c.id desc offset ${most}
-    )
-    for update skip locked
-  )`;
+/** A client `c` that registered itself and that nobody lets act for them. */
+const isUnused = (sql: Sql): Fragment => sql`
+  c.org_id is null
+  and not exists (select from oauth_authorizations a where a.app_id = c.id)`;
 
-/** Clients that registered themselves 30 days ago and that nobody lets act for them. */
-export async function dropUnusedClients(sql: Sql, limit: number): Promise<number> {
-  const rows = await sql`/* all orgs */
-    delete from oauth_clients
-    where id in (
-      select c.id
-      from oauth_clients c
-      where c.org_id is null
-        and c.created_at < now() - interval '30 days'
-        and not exists (select from oauth_authorizations a where a.app_id = c.id)
-      limit ${limit}
-      for update skip locked
-    )
+/**
+ * Deletes the unused ones of clients that an earlier statement has locked; answers how many. They are judged again: an
+ * approval that was committed between the look and the lock leaves no new version of the client behind.
+ */
+async function deleteUnused(tx: Sql, locked: readonly { id: string }[]): Promise<number> {
+  if (locked.length === 0) return 0;
+  const rows = await tx`/* all orgs */
+    delete from oauth_clients c
+    where c.id = any(${locked.map(({ id }) => id)}::uuid[])
+      and ${isUnused(tx)}
     returning 1`;
   return rows.length;
 }
+
+/** Deletes unused clients beyond the newest `most`. */
+export const dropUnusedBeyond = (sql: Database, most: number): Promise<number> =>
+  sql.begin(async (tx) => {
+    const locked = await tx<{ id: string }[]>`/* all orgs */
+      select id
+      from oauth_clients
+      where id in (
+        select c.id
+        from oauth_clients c
+        where ${isUnused(tx)}
+        order by c.created_at desc, c.id desc offset ${most}
+      )
+      for update skip locked`;
+    return deleteUnused(tx, locked);
+  });
+
+/** Deletes unused clients that registered themselves 30 days ago, at most `limit`; answers how many. */
+export const dropUnusedClients = (sql: Database, limit: number): Promise<number> =>
+  sql.begin(async (tx) => {
+    const locked = await tx<{ id: string }[]>`/* all orgs */
+      select c.id
+      from oauth_clients c
+      where ${isUnused(tx)}
+        and c.created_at < now() - interval '30 days'
+      limit ${limit}
+      for update skip locked`;
+    return deleteUnused(tx, locked);
+  });

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db/index.ts';
+import type { Database, Sql } from '../../platform/db/index.ts';
 import type { NewOneTimeCode } from './code-store.ts';
 
 /** The input of a registration, and its browser. */
@@ -91,11 +91,20 @@ export async function activateRegistration(
 
 export const dropRegistrations = (sql: Sql, userId: string) => sql`delete from registrations where user_id = ${userId}`;
 
+/** A pending user `u` of whom nothing is left. */
+const isForgotten = (sql: Sql) => sql`
+  not u.activated
+  and u.locked_at is null
+  and u.deleted_at is null
+  and u.created_at < now() - make_interval(days => ${DAYS})
+  and not exists (select from registrations r where r.user_id = u.id)
+  and not exists (select from one_time_codes c where c.user_id = u.id and c.expires_at > now())`;
+
 /**
  * Forgets what was typed seven days ago, and pending users of whom nothing is left, with the orgs that nobody else is
  * in; at most `limit` of each. Answers how many of the more.
  */
-export async function dropPending(sql: Sql, limit: number): Promise<number> {
+export async function dropPending(sql: Database, limit: number): Promise<number> {
   const typed = await sql`
     delete from registrations
     where (user_id, browser_hash) in (
@@ -106,20 +115,32 @@ export async function dropPending(sql: Sql, limit: number): Promise<number> {
       limit ${limit}
     )
     returning 1`;
-  const users = await sql`
+  const users = await sql.begin(async (tx) => {
+    const locked = await tx<{ id: string }[]>`
+      /* all orgs */
+      select u.id
+      from users u
+      where ${isForgotten(tx)}
+      order by u.created_at
+      limit ${limit}
+      for update skip locked`;
+    return locked.length === 0 ? 0 : deleteForgotten(tx, locked);
+  });
+  return Math.max(typed.length, users);
+}
+
+/**
+ * Deletes those of locked users of whom nothing is left, and answers how many. They are judged again: a registration
+ * that was committed between the look and the lock leaves no new version of the user behind.
+ */
+async function deleteForgotten(tx: Sql, locked: readonly { id: string }[]): Promise<number> {
+  const rows = await tx`
     /* all orgs */
     with gone as (
-      select id
+      select u.id
       from users u
-      where not activated
-        and locked_at is null
-        and deleted_at is null
-        and created_at < now() - make_interval(days => ${DAYS})
-        and not exists (select from registrations r where r.user_id = u.id)
-        and not exists (select from one_time_codes c where c.user_id = u.id and c.expires_at > now())
-      order by created_at
-      limit ${limit}
-      for update skip locked
+      where u.id = any(${locked.map(({ id }) => id)}::uuid[])
+        and ${isForgotten(tx)}
     ), orgs as (
       delete from organizations o using memberships m, gone
       where m.org_id = o.id
@@ -129,5 +150,5 @@ export async function dropPending(sql: Sql, limit: number): Promise<number> {
     delete from users u using gone
     where u.id = gone.id
     returning 1`;
-  return Math.max(typed.length, users.length);
+  return rows.length;
 }
