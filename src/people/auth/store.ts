@@ -293,15 +293,21 @@ export async function noteSessions(sql: Sql, uses: readonly SessionUse[]): Promi
       where s.id = used.session_id
         and s.revoked_at is null
         and s.expires_at > now()
-    )
-    update memberships m
-    set last_used_at = greatest(m.last_used_at, last.at)
-    from (
+    ), last as (
       select used.org_id, used.user_id, max(used.at) as at
       from used
       join person on person.id = used.user_id
       group by used.org_id, used.user_id
-    ) last
-    where m.org_id = last.org_id
-      and m.user_id = last.user_id`;
+    ), locked_memberships as materialized ( -- in the order in which everybody locks memberships
+      select m.org_id, m.user_id, last.at
+      from memberships m
+      join last on last.org_id = m.org_id and last.user_id = m.user_id
+      order by m.user_id, m.org_id
+      for no key update of m
+    )
+    update memberships m
+    set last_used_at = greatest(m.last_used_at, l.at)
+    from locked_memberships l
+    where m.org_id = l.org_id
+      and m.user_id = l.user_id`;
 }

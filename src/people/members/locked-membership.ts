@@ -55,7 +55,7 @@ export async function givenRole(sql: Sql, orgId: string, body: NamedRole): Promi
 
 /** Takes a membership away with all that hangs on it; the user keeps at least one org. */
 export async function takeAway(tx: Sql, orgId: string, userId: string): Promise<void> {
-  await ownOrgs(tx, await store.membersOfOnly(tx, orgId, userId));
+  await ownOrgs(tx, await store.lockMembersOfOnly(tx, orgId, userId));
   await store.deleteMember(tx, orgId, userId);
 }
 export async function ownOrgs(tx: Sql, people: readonly { id: string; timezone: string }[]): Promise<void> {

@@ -110,9 +110,11 @@ export function openMembers({ email, frontendUrl, ...deps }: Options): Members {
           isId(userId) && userId !== by.userId ? await store.findMemberRights(tx, orgId, userId) : undefined;
         if (!member || member.disabled)
           throw invalidField('userId', 'no other active member of this organization', 'unknown_id');
-        await store.updateMember(tx, orgId, userId, { roleKey: 'owner', disabled: false });
-        if (me.roleKey === 'owner')
-          await store.updateMember(tx, orgId, by.userId, { roleKey: 'admin', disabled: false });
+        const changes = [{ id: userId, roleKey: 'owner' }];
+        if (me.roleKey === 'owner') changes.push({ id: by.userId, roleKey: 'admin' });
+        // in the order in which everybody locks memberships
+        for (const { id, roleKey } of changes.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
+          await store.updateMember(tx, orgId, id, { roleKey, disabled: false });
         await note(tx, orgId, by, 'org.transferred', userId, { role: 'owner', before: { role: member.roleKey } });
       }),
   };

@@ -16,8 +16,20 @@ export interface MemberRow {
 }
 
 /** Disables the members that a plan has no seats for; in the transaction that lowered it. */
-export const disableMembersForPlan = (sql: Sql, orgId: string, userIds: readonly string[]) =>
-  sql`update memberships set disabled = true where org_id = ${orgId} and user_id = any(${[...userIds]}::uuid[])`;
+export const disableMembersForPlan = (sql: Sql, orgId: string, userIds: readonly string[]) => sql`
+  with locked_memberships as materialized ( -- in the order in which everybody locks memberships
+    select user_id
+    from memberships
+    where org_id = ${orgId}
+      and user_id = any(${[...userIds]}::uuid[])
+    order by user_id
+    for no key update
+  )
+  update memberships m
+  set disabled = true
+  from locked_memberships l
+  where m.org_id = ${orgId}
+    and m.user_id = l.user_id`;
 
 /**
  * Held until the commit: changes of who may do what in an org are made one after the other. False: the org is not
@@ -95,7 +107,10 @@ export const updateMember = (
   where org_id = ${orgId}
     and user_id = ${userId}`;
 
-/** The membership with its API keys and tokens. What the member made, posts and files, stays with the org. */
+/**
+ * The membership with its API keys and tokens. What the member made, posts and files, stays with the org. The
+ * membership is locked before: a key that is being made is there by then, and is revoked, too.
+ */
 export const deleteMember = (sql: Sql, orgId: string, userId: string) => sql`
   with keys as (
     update api_keys
@@ -116,18 +131,31 @@ export const deleteMember = (sql: Sql, orgId: string, userId: string) => sql`
   where org_id = ${orgId}
     and user_id = ${userId}`;
 
-/** Members who would have no org left without this one. */
-export async function membersOfOnly(
+/**
+ * Answers the members, or the one, who would have no org left without this one. All their memberships of living orgs
+ * are locked before that, by user and org, by a statement of its own: of two orgs that a person leaves at the same
+ * moment the second waits, and reads what the first has left.
+ */
+export async function lockMembersOfOnly(
   sql: Sql,
   orgId: string,
   userId?: string,
 ): Promise<{ id: string; timezone: string }[]> {
+  const ofUser = userId === undefined ? sql`` : sql`and m.user_id = ${userId}`;
+  await sql`
+    /* all orgs */
+    select
+    from memberships held
+    join organizations o on o.id = held.org_id and o.deleted_at is null
+    where held.user_id in (select m.user_id from memberships m where m.org_id = ${orgId} ${ofUser})
+    order by held.user_id, held.org_id
+    for update of held`;
   return sql<{ id: string; timezone: string }[]>`
     select m.user_id as id, p.timezone
     from memberships m
     join users u on u.id = m.user_id and u.deleted_at is null
     join user_profiles p on p.user_id = m.user_id
-    where m.org_id = ${orgId} ${userId === undefined ? sql`` : sql`and m.user_id = ${userId}`}
+    where m.org_id = ${orgId} ${ofUser}
       and not exists (
       select 1
       from memberships other

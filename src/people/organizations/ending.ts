@@ -1,7 +1,7 @@
 import { type AuditActor, changeAuditLog, writeAudit } from '../../platform/audit/index.ts';
 import { type Database, deleteInParts, type Sql, tablesWithMany } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
-import { membersOfOnly, ownOrgs } from '../members/index.ts';
+import { lockMembersOfOnly, ownOrgs } from '../members/index.ts';
 import type { Endings } from './ports.ts';
 import * as store from './store.ts';
 
@@ -23,7 +23,7 @@ export async function closeOrganization(
   { by, own }: { by: AuditActor; own: boolean },
 ): Promise<void> {
   await endSubscription(tx, orgId);
-  if (own) await ownOrgs(tx, await membersOfOnly(tx, orgId));
+  if (own) await ownOrgs(tx, await lockMembersOfOnly(tx, orgId));
   await stopChannels(tx, orgId, 'The organization was deleted');
   await store.deleteOrganization(tx, orgId);
   const done = { orgId, action: 'org.deleted', resource: 'settings', resourceId: orgId, detail: { name } };
