@@ -52,15 +52,16 @@ export async function insertOverLimit(deps: PostsDeps, orgId: string, create: Cr
 
 type Dates = Pick<ReadColumns, 'recurrence' | 'publishDate'>;
 
-/** A post that waits for room in the plan, at the date that it would have now. */
+/** A post that waits for room in the plan, at the date that it would have now, and the version that says so. */
 async function findOverLimit(sql: Sql, orgId: string, postId: string) {
-  const [row] = await sql<(Dates & { now: Date })[]>`
-    select p.recurrence, p.publish_date as "publishDate", now() as now
+  const [row] = await sql<(Dates & { version: number; now: Date })[]>`
+    select p.recurrence, p.publish_date as "publishDate", p.version, now() as now
     from posts p
     where p.org_id = ${orgId}
       and p.id = ${postId}
       and ${overLimit(sql)}`;
-  return row && dateNow(row, row.now);
+  const date = row && dateNow(row, row.now);
+  return date && { ...date, version: row.version };
 }
 
 /** A date that is long gone is not made up for: the series goes on with the next one. Undefined: there is none. */
@@ -80,18 +81,18 @@ export async function releaseOverLimit(
   postId: string,
   quota: (PostQuota & { used: number }) | undefined,
 ): Promise<boolean> {
-  const date = await findOverLimit(deps.sql, orgId, postId);
-  if (!date || (quota && quota.used >= quota.max)) {
+  const found = await findOverLimit(deps.sql, orgId, postId);
+  if (!found || (quota && quota.used >= quota.max)) {
     await defer(deps.sql, orgId, postId);
     return false;
   }
-  const found = await runChange(deps, async (sql) => {
+  const released = await runChange(deps, async (sql) => {
     if (quota && !(await countOne(sql, orgId, quota))) throw busy(RETRY_MS); // the rows say something else by now
-    const seen = await runSeeing(() => release(sql, { orgId, postId }, date, deps.options.horizonMs));
+    const seen = await runSeeing(() => release(sql, { orgId, postId }, found, deps.options.horizonMs));
     if (seen?.verdict !== 'done') throw busy(RETRY_MS); // nothing is counted for it
     return seen;
   });
-  return found?.verdict === 'done';
+  return released?.verdict === 'done';
 }
 
 const defer = (sql: Sql, orgId: string, postId: string) => sql`
@@ -117,7 +118,7 @@ const countOne = async (sql: Sql, orgId: string, quota: PostQuota): Promise<bool
 const release = (
   sql: Sql,
   target: { orgId: string; postId: string },
-  { at, recurrence, skipped }: NonNullable<ReturnType<typeof dateNow>>,
+  { at, recurrence, skipped, version }: NonNullable<Awaited<ReturnType<typeof findOverLimit>>>,
   horizonMs: number,
 ) => sql<FoundThread[]>`
     with ${lockedThread(sql, target)}, verdict as (
@@ -125,6 +126,7 @@ const release = (
         ${outdated(sql)}
         when t.id is null then 'not_found'
         when not ${overLimit(sql, 't')} then 'not_failed'
+        when t.version <> ${version} then 'stale' -- its date or how it recurs may be another one by now
         else 'done'
       end as verdict
       from (select 1) one

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { systemClock } from '../../../../src/platform/kernel/index.ts';
 import { override, WITH_BILLING } from '../../../support/worlds/billing.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
+import { eventually } from '../../../support/wire/eventually.ts';
 import {
   admit,
   newPost,
@@ -122,4 +123,30 @@ test('what waited past its date goes on with a date that is due, and names those
   expect(items.find(({ kind }) => kind === 'resumed')?.data).toMatchObject({
     skipped: expect.arrayContaining([before!.at.toISOString()]),
   });
+});
+
+test('an edit of its date while room is made for it holds: it goes on at that date, and counts once [S120]', async () => {
+  const id = await overLimit();
+  await allow(2);
+  const quota = await world.billing.quota(org.orgId);
+  const publishDate = systemClock.in(5 * DAY);
+  const released: Promise<unknown>[] = [];
+  await db.sql.begin(async (tx) => {
+    await tx`select from org_counters where org_id = ${org.orgId} for update`;
+    released.push(world.posts.releaseOverLimit(org.orgId, id, quota));
+    await eventually('it waits to be counted', async () => {
+      const { count } = await db.sql`
+        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      return count === 1;
+    });
+    await world.posts.editPost(org.orgId, id, { publishDate, recurrence: null });
+  });
+  const [outcome] = await Promise.allSettled(released);
+  expect(await stateOf(db.sql, id)).toMatchObject({ detail: 'paused', publishDate });
+  expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'busy' } });
+  expect(await used()).toBe(1);
+  await lookAgain();
+  expect(await stateOf(db.sql, id)).toMatchObject({ detail: 'scheduled', publishDate, dueAt: publishDate });
+  expect((await world.posts.getPost(org.orgId, id))[0]!.recurrence).toBeNull();
+  expect(await used()).toBe(2);
 });
