@@ -18,7 +18,7 @@ const RETRY_MS = 500;
 /** How long a post waits until somebody looks for room again. */
 const LOOK_MS = 10 * 60_000;
 
-/** Stores a post that the plan has no room for: it waits, and its timeline says why. */
+/** Stores a post that the plan has no room for: it waits, and its timeline says why. What is there already stays as it is. */
 export async function insertOverLimit(deps: PostsDeps, orgId: string, create: Create, reason: string): Promise<void> {
   const committed = await deps.sql.begin(async (sql) => {
     const { admitted, earlier } = await insertAll(deps, sql, [{ orgId, create }]);
@@ -33,7 +33,7 @@ export async function insertOverLimit(deps: PostsDeps, orgId: string, create: Cr
         where p.org_id = ${orgId}
           and p.id = ${create.posts[0]!.id}
           and p.state = 'QUEUE'
-          and p.attempt = 0
+          and p.created_at = now() -- stored here: one that was there already has been let in or paused
         returning ${post.names(sql, 'fact', 'p')}
       ), ${timeline(sql, {
         from: sql`paused`,

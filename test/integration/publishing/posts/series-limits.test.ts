@@ -87,6 +87,28 @@ test('a post of a series beyond the plan waits, uncounted, and says why; with ro
   await expect(admit(world, org.orgId, [newPost(org.channelId)])).rejects.toMatchObject({ code: 'limit_exceeded' });
 });
 
+const pausedFacts = async (id: string) =>
+  (await db.sql`select from outbox where topic = 'post.paused' and entity_id = ${id}`).count;
+
+test('a post that is stored twice without room is paused once [S120]', async () => {
+  const post = newPost(org.channelId, { publishDate: systemClock.in(DAY) });
+  const { id } = post;
+  for (let n = 0; n < 2; n++)
+    await world.posts.insertOverLimit(org.orgId, { posts: [post], createdBy: null }, 'No room');
+  expect(await stateOf(db.sql, id)).toMatchObject({ detail: 'paused', errorKind: 'billing_required' });
+  expect(await pausedFacts(id)).toBe(1);
+  expect((await kinds(id)).filter((kind) => kind.startsWith('paused'))).toHaveLength(1);
+});
+
+test('a post that was let in before it is stored without room stays scheduled [S120]', async () => {
+  const post = newPost(org.channelId, { publishDate: systemClock.in(DAY) });
+  await allow(1);
+  await admit(world, org.orgId, [post]);
+  await world.posts.insertOverLimit(org.orgId, { posts: [post], createdBy: null }, 'No room');
+  expect(await stateOf(db.sql, post.id)).toMatchObject({ detail: 'scheduled', errorKind: null });
+  expect(await pausedFacts(post.id)).toBe(0);
+});
+
 test('it cannot be had past the plan by an edit, a channel that works again, or another host at once', async () => {
   const id = await overLimit();
   const post = postActorOf(world, org.orgId, id);
