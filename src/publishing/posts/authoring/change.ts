@@ -37,16 +37,16 @@ const changedOf = ({ state, publishDate }: Seen): Changed => ({
 
 /**
  * Changes a post that is not out and not on its way: content of the item, date and status of its whole thread.
- * @throws AppError `not_found`, `conflict`, `already_published`, `date_in_past`, `invalid_request` for a disabled
- *   channel
+ * @throws AppError `not_found`, `conflict`, `already_published`, `date_in_past`, `invalid_content`, `invalid_request`
+ *   for a disabled channel
  */
 export async function editPost(deps: PostsDeps, orgId: string, postId: string, change: PostChange): Promise<Changed> {
   const target = { orgId, postId };
-  // new content was judged before it came here
-  const judged = change.content !== undefined || change.thread !== undefined;
+  // new content was judged before it came here, unless the post was a draft then
+  const judged = !change.unjudged && (change.content !== undefined || change.thread !== undefined);
   let found = await runChange(deps, (sql) => editWithin(deps, sql, target, change, judged));
   if (found?.verdict === 'unjudged') {
-    await judgeStored(deps, orgId, postId);
+    await judgeStored(deps, orgId, postId, change);
     found = await runChange(deps, (sql) => editWithin(deps, sql, target, change, true));
   }
   return changedOf(checkDone(found));

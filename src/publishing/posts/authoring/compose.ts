@@ -4,7 +4,7 @@ import { post } from '../row.ts';
 import type { ElementBody } from './body.ts';
 import type { ChannelSummary } from './channels.ts';
 import type { NewPost, PostChange } from './input.ts';
-import type { JudgedBody } from './judgement.ts';
+import { isQueued, type JudgedBody } from './judgement.ts';
 import type { Existing } from './named.ts';
 
 /**
@@ -88,6 +88,7 @@ function editOf(
       ...(body.type === 'draft'
         ? { status: 'draft' as const }
         : body.type !== 'update' && { status: 'schedule' as const }),
+      ...(body.type === 'update' && !isQueued(body, root) && { unjudged: true }),
     },
   };
 }

@@ -5,7 +5,7 @@ import { consentOfEdit } from '../approval/consent-of-edit.ts';
 import type { PostsOptions } from '../deps.ts';
 import { pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { braked, type Labels, overLimit, queuedDetail } from '../state.ts';
+import { awaitsApproval, braked, type Labels, overLimit, queuedDetail } from '../state.ts';
 import type { PostChange } from './input.ts';
 import {
   answer,
@@ -20,7 +20,8 @@ import {
 
 /**
  * Changes a post in the transaction of the caller, who moves the reminder and looks at the verdict. `judged`: the
- * content was held against the network's limits; else only what is queued already can be scheduled.
+ * content was held against the network's limits; else only what is queued already can be scheduled, and a change that is
+ * `unjudged` is for drafts alone.
  */
 export async function editWithin(
   { links, options }: Pick<PostsOptions, 'links' | 'options'>,
@@ -94,7 +95,7 @@ const enteredPause = (sql: Sql): Fragment => sql`(
 
 /** `t` is the post, `r` the root of its thread. */
 const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean): Fragment => {
-  const { version, status, judged } = change;
+  const { version, status, judged, unjudged = false } = change;
   return sql`
       select case
         ${outdated(sql)}
@@ -113,7 +114,11 @@ const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean)
             or e.given ? 'publishDate' and r.state = 'QUEUE' and ${status !== 'draft'}
           )
           and coalesce(e."publishDate", r.publish_date) < now() - interval '24 hours' then 'too_old'
-        when ${status === 'schedule'} and r.state <> 'QUEUE' and not ${judged} then 'unjudged'
+        when not ${judged}
+          and (
+            ${status === 'schedule'} and r.state <> 'QUEUE'
+            or ${unjudged} and (t.state = 'QUEUE' or ${awaitsApproval(sql, 't')})
+          ) then 'unjudged'
         else 'done'
       end as verdict, ${consentOfEdit(sql, target.orgId, change, settingsAfter(sql, change.settings, 't'))} as consent
       from edit e

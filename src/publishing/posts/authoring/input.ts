@@ -40,6 +40,8 @@ export const PostChange = z
     settings: z.strictObject({ values: z.record(z.string(), z.unknown()), merge: z.boolean() }).optional(),
     /** Where it is not said, what needs approval is held. */
     by: PostAuthor.optional(),
+    /** It was not held against the limits of the network: the post was not queued then, nor to be approved. */
+    unjudged: z.boolean().optional(),
     /** `schedule` queues it, `draft` takes it out of the queue. */
     status: z.enum(['schedule', 'draft']).optional(),
     /** Whether links of the thread go out short; absent: as it was decided before. */

@@ -13,7 +13,7 @@ import type { PostAdmission, Admitted, Create } from './input.ts';
 import { withinDays } from './program-days.ts';
 import { quotasOf, underQuotas } from './quotas.ts';
 import { dueChangeOf } from './thread.ts';
-import { checkDone } from './verdict.ts';
+import { checkDone, REFUSALS } from './verdict.ts';
 
 interface Answer {
   refused: { n: number; why: 'channel' | 'claim' | 'stale' | 'locked' }[] | null;
@@ -95,8 +95,10 @@ async function admitAsOne(needs: Needs, admission: PostAdmission): Promise<Admit
         throw new TakenBack(stored ?? LOCKED);
       const moves = [...inserted.earlier];
       for (const { postId, change } of create.edits ?? []) {
-        // a body is judged before it comes here
-        const found = checkDone(await editWithin(needs, sql, { orgId, postId }, change, true));
+        // a body is judged before it comes here, but for its drafts: of one that is queued by now nothing is stored
+        const seen = await editWithin(needs, sql, { orgId, postId }, change, !change.unjudged);
+        if (seen?.verdict === 'unjudged') throw REFUSALS.stale();
+        const found = checkDone(seen);
         if (found.earlier) moves.push(dueChangeOf(found, found.earlier));
       }
       const earliest = new Map(

@@ -2,9 +2,11 @@ import { AppError } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import type { NetworkRules } from '../ports.ts';
 import { getPost } from '../reading/find.ts';
+import type { PostRow } from '../reading/row.ts';
 import type { PostMedia } from '../row.ts';
 import { type ChannelSummary, findChannelSummaries } from './channels.ts';
 import { contentFault, findIssues, type JudgedThread } from './faults.ts';
+import type { PostChange } from './input.ts';
 
 /** The channel that a post goes to, for judging what is to go there. */
 export async function channelOf(
@@ -40,20 +42,32 @@ export async function judgeThread(
   if (fault) throw fault;
 }
 
-/** Holds a thread as it is stored against the limits of its network. */
+type Item = Pick<PostRow, 'content' | 'media'>;
+
+/** The items of a thread, or one of them alone, as a change of the first of `rows` leaves them. */
+export const itemsAfter = (
+  [first, ...others]: readonly PostRow[],
+  { content, media, thread }: { [K in keyof Item]?: Item[K] | undefined } & { thread?: readonly Item[] | undefined },
+): UnjudgedThread['items'] =>
+  [{ content: content ?? first!.content, media: media ?? first!.media }, ...(thread ?? others)].map((item, n) => ({
+    content: item.content,
+    media: item.media,
+    at: n === 0 ? '' : `thread.${n - 1}.`,
+    isLater: n > 0 || first!.rootPostId !== null,
+  }));
+
+/** Holds a thread as it is stored, and as `change` would leave it, against the limits of its network. */
 export async function judgeStored(
   deps: Pick<PostsDeps, 'sql' | 'channels' | 'media'>,
   orgId: string,
   postId: string,
+  change: Pick<PostChange, 'content' | 'media' | 'settings' | 'thread'> = {},
 ): Promise<void> {
   const rows = await getPost(deps, orgId, postId);
-  const channel = await channelOf(deps, orgId, rows[0]!.channelId);
-  const { settings } = rows[0]!;
-  const items = rows.map((row, n) => ({
-    content: row.content,
-    media: row.media,
-    at: n === 0 ? '' : `thread.${n - 1}.`,
-    isLater: row.rootPostId !== null,
-  }));
+  const { channelId, settings: stored } = rows[0]!;
+  const channel = await channelOf(deps, orgId, channelId);
+  const { values, merge } = change.settings ?? { values: {}, merge: true };
+  const settings = { ...(merge && stored), ...values };
+  const items = itemsAfter(rows, change);
   await judgeThread(deps, orgId, { rules: rulesOf(deps, channel), channel, settings, settingsAt: 'settings', items });
 }

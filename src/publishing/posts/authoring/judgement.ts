@@ -171,8 +171,10 @@ function recurrenceOrFault({ body, root, profileZone, now }: Given): Recurrence 
 }
 
 /** Whether the posts of an element are to be published, and have to be held against their network. */
-const isQueued = ({ type }: CreateBody, root: Existing | undefined): boolean =>
-  type === 'schedule' || type === 'now' || (type === 'update' && root?.state !== 'DRAFT');
+export const isQueued = ({ type }: CreateBody, root: Existing | undefined): boolean =>
+  type === 'schedule' ||
+  type === 'now' ||
+  (type === 'update' && (root?.state !== 'DRAFT' || root.detail === 'awaiting_approval'));
 
 /** A campaign is named once, for all elements. */
 function* checkCampaign({ body: { campaignId }, at, campaignTag }: Given): Generator<AppError> {

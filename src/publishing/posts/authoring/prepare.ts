@@ -11,7 +11,7 @@ import { findChannelSummaries } from './channels.ts';
 import { compose, type Composed, shortensLinks, typedSettings } from './compose.ts';
 import { checkFollowUps, pickedIn } from './follow-ups.ts';
 import type { PostChange } from './input.ts';
-import { channelOf, judgeThread, rulesOf } from './judge.ts';
+import { channelOf, itemsAfter, judgeThread, rulesOf } from './judge.ts';
 import { dateFault, judgeBodies } from './judgement.ts';
 import { tagsOf } from './named.ts';
 import { asksRecurrence, usesProfileZone, wishedRecurrence } from './recurrence-wish.ts';
@@ -59,18 +59,10 @@ export async function prepareEdit(
     media,
     delayMinutes: delay,
   }));
-  if (stored.state === 'QUEUE' || stored.detail === 'awaiting_approval') {
-    const items = [
-      { content: body.content ?? stored.content, media: image ?? stored.media },
-      ...(thread ?? rows.filter(({ id, rootPostId }) => id !== postId && rootPostId === postId)),
-    ];
-    const judged = items.map(({ content, media }, n) => ({
-      content,
-      media,
-      at: n === 0 ? '' : `thread.${n - 1}.`,
-      isLater: n > 0 || stored.rootPostId !== null,
-    }));
-    await judgeThread(deps, orgId, { rules, channel, settings, settingsAt: 'settings', items: judged });
+  const isJudged = stored.state === 'QUEUE' || stored.detail === 'awaiting_approval';
+  if (isJudged) {
+    const items = itemsAfter(rows, { content: body.content, media: image, thread });
+    await judgeThread(deps, orgId, { rules, channel, settings, settingsAt: 'settings', items });
     const late =
       stored.state === 'QUEUE' && body.publishDate && dateFault(body.publishDate, deps.clock.now(), 'publishDate');
     if (late) throw late;
@@ -90,6 +82,7 @@ export async function prepareEdit(
     ...(await editedTags(deps, orgId, stored, { tags: body.tags, campaignId })),
     ...(thread && { thread }),
     ...(recurrence !== undefined && { recurrence }),
+    ...(!isJudged && { unjudged: true }),
   };
 }
 

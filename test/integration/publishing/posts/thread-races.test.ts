@@ -1,5 +1,7 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { organizationActor } from '../../../../actors/organization/contract.ts';
 import { newId, systemClock } from '../../../../src/platform/kernel/index.ts';
+import { CreateBody, EditBody } from '../../../../src/publishing/posts/index.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
 import { eventually } from '../../../support/wire/eventually.ts';
 import {
@@ -75,4 +77,58 @@ test('an edit of a whole thread also changes items that a concurrent edit adds t
   expect(await alive()).toEqual(
     ['<p>Hi</p>', 'one', 'two'].map((content) => ({ content, state: 'QUEUE', date: later })),
   );
+});
+
+/** What an edit of the post changes, by the post as it is now. */
+const prepared = (postId: string, body: object, merge = true) =>
+  world.posts.prepareEdit(org.orgId, postId, EditBody.parse(body), { userId: org.userId, merge });
+const TOO_LONG = 'x'.repeat(101);
+async function draft() {
+  const one = newPost(org.channelId, { publishDate: inADay, state: 'DRAFT', content: '<p>draft</p>' });
+  await admit(world, org.orgId, [one]);
+  return one.id;
+}
+const contentsOf = async (id: string) => (await world.posts.getPost(org.orgId, id)).map(({ content }) => content);
+
+describe.each([
+  ['queued', (id: string) => world.posts.editPost(org.orgId, id, { status: 'schedule' })],
+  [
+    'to be approved',
+    (id: string) => world.posts.requestApproval(org.orgId, id, { userId: org.userId, schedulesFreely: false }),
+  ],
+])('an edit that was prepared of a draft which is %s by now', (_, enter) => {
+  test.each([
+    ['content', { content: TOO_LONG }],
+    ['thread.1.content', { thread: [{ content: 'one' }, { content: TOO_LONG }] }],
+  ])('is refused with its field %s where the network would refuse it [S108]', async (field, body) => {
+    const id = await draft();
+    const change = await prepared(id, body);
+    await enter(id);
+    await expect(world.posts.editPost(org.orgId, id, change)).rejects.toMatchObject({
+      code: 'invalid_content',
+      extra: { errors: [{ field }] },
+    });
+    expect(await contentsOf(id)).toEqual(['<p>draft</p>']);
+  });
+
+  test('is stored where the network takes it', async () => {
+    const id = await draft();
+    const change = await prepared(id, { content: '<p>new</p>', thread: [{ content: '<p>one</p>' }] });
+    await enter(id);
+    await world.posts.editPost(org.orgId, id, change);
+    expect(await contentsOf(id)).toEqual(['<p>new</p>', '<p>one</p>']);
+  });
+
+  test('is a conflict where a body makes it that creates posts as well, and the next one is judged [S108]', async () => {
+    const id = await draft();
+    const posts = [{ integration: { id: org.channelId }, value: [{ id, content: TOO_LONG }] }];
+    const update = () => world.posts.prepareCreate(org.orgId, CreateBody.parse({ type: 'update', posts }), org.userId);
+    const { edits } = await update();
+    await enter(id);
+    await expect(
+      world.actors(organizationActor, org.orgId).admit({ posts: [], edits, createdBy: org.userId }),
+    ).rejects.toMatchObject({ code: 'conflict' });
+    expect(await contentsOf(id)).toEqual(['<p>draft</p>']);
+    await expect(update()).rejects.toMatchObject({ code: 'invalid_content' });
+  });
 });
