@@ -51,7 +51,7 @@ export function compose(judged: JudgedBody, named: string[]): Composed {
   return composed;
 }
 
-const withTag = (tagIds: readonly string[], tag: string | undefined): string[] =>
+export const withTag = (tagIds: readonly string[], tag: string | undefined): string[] =>
   tag === undefined ? [...tagIds] : [...new Set([...tagIds, tag])];
 
 interface Part {
@@ -82,7 +82,7 @@ function editOf(
       })),
       ...(group !== undefined && { group }),
       ...(shortLinks !== undefined && { shortLinks }),
-      ...tagsAfter(judged, root, tagIds),
+      ...tagsAfter(judged, tagIds),
       ...(body.type === 'now' ? { publishDate: now } : body.date && { publishDate: body.date }),
       ...(recurrence && { recurrence }),
       ...(body.type === 'draft'
@@ -94,9 +94,9 @@ function editOf(
 }
 
 /** The tags of a post that a body edits: those that it names; where it names a campaign alone, this one beside others. */
-function tagsAfter({ body, campaignTag }: JudgedBody, root: Existing, tagIds: string[]): { tagIds?: string[] } {
+function tagsAfter({ body, campaignTag }: JudgedBody, tagIds: string[]): Pick<PostChange, 'tagIds' | 'campaignTag'> {
   if (body.tags.length > 0) return { tagIds };
-  return campaignTag === undefined ? {} : { tagIds: withTag(root.otherTagIds, campaignTag) };
+  return campaignTag === undefined ? {} : { campaignTag };
 }
 
 function postsOf({ judged, element, channel, recurrence, items, tagIds }: Part): NewPost[] {

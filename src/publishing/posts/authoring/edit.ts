@@ -50,13 +50,16 @@ type Edit = Omit<PostChange, 'thread' | 'shortLinks'> & { judged: boolean; items
 
 const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {
   const given = { ...post.pick('edit', change), ...post.pick('thread', change) };
-  const isWhole = change.status !== undefined || Object.keys(post.pick('thread', change)).length > 0;
+  const isWhole =
+    change.status !== undefined ||
+    change.campaignTag !== undefined ||
+    Object.keys(post.pick('thread', change)).length > 0;
   return sql<FoundThread[]>`
-    with edit as materialized (
+    with ${lockedThread(sql, target)}, edit as materialized (
       select g.given, t.*
-      from (select ${JSON.stringify(given)}::text::jsonb as given) g
+      from (select ${JSON.stringify(given)}::text::jsonb${tagsInCampaign(sql, change.campaignTag)} as given) g
       cross join lateral jsonb_to_record(g.given) as t (${post.record(sql, 'edit')}, ${post.record(sql, 'thread')})
-    ), ${lockedThread(sql, target)}, verdict as (${verdictOfEdit(sql, target, change, isWhole)}
+    ), verdict as (${verdictOfEdit(sql, target, change, isWhole)}
     ), changed as (${applyEdit(sql, target, change, isWhole)}
     ), ${channelsUpdated(sql, target.orgId, horizonMs)}, ${timeline(sql, editEntry(sql, change.by?.agent))}, ${announce(
       sql,
@@ -126,6 +129,22 @@ const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean)
       left join thread r on r.root_post_id is null
       left join channel c on true`;
 };
+
+/** Adds to what is given the tags that the thread has, as it was locked, with another campaign among them. */
+const tagsInCampaign = (sql: Sql, campaignTag: Edit['campaignTag']): Fragment =>
+  campaignTag === undefined
+    ? sql``
+    : sql` || coalesce((
+        select jsonb_build_object('tagIds', array(
+          select o.tag
+          from unnest(r.tag_ids) with ordinality as o (tag, n)
+          where o.tag is distinct from ${campaignTag}::uuid
+            and not exists (select from campaigns k where k.org_id = r.org_id and k.tag_id = o.tag)
+          order by o.n
+        ) || array_remove(array[${campaignTag}::uuid], null))
+        from thread r
+        where r.root_post_id is null
+      ), '{}')`;
 
 /** What the settings of the row `alias` become. */
 const settingsAfter = (sql: Sql, settings: Edit['settings'], alias: string): Fragment => sql`(

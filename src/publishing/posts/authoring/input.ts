@@ -44,6 +44,8 @@ export const PostChange = z
     unjudged: z.boolean().optional(),
     /** `schedule` queues it, `draft` takes it out of the queue. */
     status: z.enum(['schedule', 'draft']).optional(),
+    /** The tag of the campaign that takes the place of those among the tags, where these stay; null: of none. */
+    campaignTag: z.string().nullable().optional(),
     /** Whether links of the thread go out short; absent: as it was decided before. */
     shortLinks: z.boolean().optional(),
     /** Items after the root, whole: replaces what was there. */

@@ -12,16 +12,9 @@ export interface Existing {
   state: string;
   detail: string | null;
   publishDate: Date;
-  /** Of its tags those that are not of campaigns. */
-  otherTagIds: string[];
 }
 export const findExisting = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Existing[]> => sql<Existing[]>`
-  select id, channel_id as "channelId", root_post_id as "rootPostId", state, detail, publish_date as "publishDate",
-    case when tag_ids = '{}' then tag_ids else array(
-      select t
-      from unnest(tag_ids) t
-      where not exists (select from campaigns k where k.org_id = posts.org_id and k.tag_id = t)
-    ) end as "otherTagIds"
+  select id, channel_id as "channelId", root_post_id as "rootPostId", state, detail, publish_date as "publishDate"
   from posts
   where org_id = ${orgId}
     and id = any(${[...ids]}::uuid[])

@@ -8,7 +8,7 @@ import { post, type PostMedia } from '../row.ts';
 import { tagsOfCampaigns } from '../campaigns/store.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
 import { findChannelSummaries } from './channels.ts';
-import { compose, type Composed, shortensLinks, typedSettings } from './compose.ts';
+import { compose, type Composed, shortensLinks, typedSettings, withTag } from './compose.ts';
 import { checkFollowUps, pickedIn } from './follow-ups.ts';
 import type { PostChange } from './input.ts';
 import { channelOf, itemsAfter, judgeThread, rulesOf } from './judge.ts';
@@ -79,7 +79,7 @@ export async function prepareEdit(
     ...(image && { media: image }),
     ...(body.settings && { settings: { values: typedSettings(body.settings, channel.providerId), merge } }),
     ...(shortLinks !== undefined && { shortLinks }),
-    ...(await editedTags(deps, orgId, stored, { tags: body.tags, campaignId })),
+    ...(await editedTags(deps, orgId, { tags: body.tags, campaignId })),
     ...(thread && { thread }),
     ...(recurrence !== undefined && { recurrence }),
     ...(!isJudged && { unjudged: true }),
@@ -87,21 +87,21 @@ export async function prepareEdit(
 }
 
 /**
- * The tags of a post after an edit: those that it names, else those that the post has; a campaign that it names, or
+ * The tags of a post after an edit: those that it names, else those that the post has then; a campaign that it names, or
  * null, takes the place of the campaigns among them.
  */
 async function editedTags(
   deps: Needs,
   orgId: string,
-  stored: PostRow,
   { tags, campaignId }: Pick<EditBody, 'tags' | 'campaignId'>,
-): Promise<{ tagIds?: string[] }> {
+): Promise<Pick<PostChange, 'tagIds' | 'campaignTag'>> {
   if (tags === undefined && campaignId === undefined) return {};
   const campaigns = campaignId ? await tagsOfCampaigns(deps.sql, orgId, [campaignId]) : undefined;
   if (campaigns?.size === 0) throw invalidField('campaignId', 'names no campaign of this organization', 'unknown_id');
-  const named = tags && (await tagsOf(deps, orgId, [tags]))[0]!;
-  const kept = stored.tags.filter((tag) => campaignId === undefined || tag.campaignId === null).map(({ id }) => id);
-  return { tagIds: [...new Set([...(named ?? kept), ...(campaigns?.values() ?? [])])] };
+  const [campaignTag] = campaigns?.values() ?? [];
+  if (tags === undefined) return { campaignTag: campaignTag ?? null };
+  const [named] = await tagsOf(deps, orgId, [tags]);
+  return { tagIds: withTag(named!, campaignTag) };
 }
 
 /** What an edit says of how its post recurs; null: once, undefined: nothing. */

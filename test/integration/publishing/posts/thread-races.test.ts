@@ -90,6 +90,32 @@ async function draft() {
 }
 const contentsOf = async (id: string) => (await world.posts.getPost(org.orgId, id)).map(({ content }) => content);
 
+test('an edit that names a campaign keeps a tag which another edit sets meanwhile [S187, S188]', async () => {
+  const { userId } = org;
+  const campaign = () => world.posts.createCampaign(org.orgId, { name: newId(), createdBy: userId });
+  const [before, after] = [await campaign(), await campaign()];
+  const edit = async (body: object) => world.posts.editPost(org.orgId, root.id, await prepared(root.id, body));
+  const tagsOf = async () => (await world.posts.getPost(org.orgId, root.id))[0]!.tags.map(({ name }) => name).sort();
+  await edit({ campaignId: before.id });
+  const [moved, taken] = [
+    await prepared(root.id, { campaignId: after.id }),
+    await prepared(root.id, { campaignId: null }),
+  ];
+  await edit({ tags: [{ label: 'birds' }], campaignId: before.id });
+  expect(await tagsOf()).toEqual([before.name, 'birds'].sort());
+  await world.posts.editPost(org.orgId, root.id, moved);
+  expect(await tagsOf()).toEqual([after.name, 'birds'].sort());
+  await world.posts.editPost(org.orgId, root.id, taken);
+  expect(await tagsOf()).toEqual(['birds']);
+
+  const posts = [{ integration: { id: org.channelId }, value: [{ id: root.id, content: '<p>Hi</p>' }] }];
+  const body = CreateBody.parse({ type: 'update', campaignId: after.id, posts });
+  const { edits } = await world.posts.prepareCreate(org.orgId, body, userId);
+  await edit({ tags: [{ label: 'bees' }] });
+  await world.actors(organizationActor, org.orgId).admit({ posts: [], edits, createdBy: userId });
+  expect(await tagsOf()).toEqual([after.name, 'bees'].sort());
+});
+
 describe.each([
   ['queued', (id: string) => world.posts.editPost(org.orgId, id, { status: 'schedule' })],
   [
