@@ -164,8 +164,8 @@ export const BUGS: readonly Bug[] = [
   bug(
     '25-lost-when-the-host-dies-after-the-result',
     'actors/host/reconciler.ts',
-    '      if (clock.monotonic() >= quietUntil) await round(limit, () => follow(found));\n',
-    '',
+    'deliver, goOn, follow])',
+    'deliver, goOn])',
   ),
   bug(
     '26-edit-after-the-claim',
