@@ -13,6 +13,7 @@ function reconciler({
   fails?: { scan: string; error: Error };
 }) {
   const asked: string[] = [];
+  const woken: string[] = [];
   let ms = 0;
   const scan = (name: string) => async () => {
     asked.push(name);
@@ -26,7 +27,7 @@ function reconciler({
     posts: { sweeps: { ...sweeps, enter: async () => 0 } },
     followUps: { overdueFollowUps: scan('followUps') as ReconcilerOptions['followUps']['overdueFollowUps'] },
     webhooks: { overdue: scan('webhooks') as ReconcilerOptions['webhooks']['overdue'] },
-    actors: (() => ({})) as unknown as Actors,
+    actors: ((_: unknown, id: string) => ({ wake: async () => void woken.push(id) })) as unknown as Actors,
     remind: () => Promise.reject(new AppError('unavailable', 'The scheduler is away')),
     lease: { held: async () => true, release: async () => {} },
     clock: { ...systemClock, monotonic: () => ms },
@@ -41,7 +42,7 @@ function reconciler({
     ms += 5_000;
     return asked.slice();
   };
-  return { sweep, [Symbol.asyncDispose]: () => started[Symbol.asyncDispose]() };
+  return { sweep, woken, [Symbol.asyncDispose]: () => started[Symbol.asyncDispose]() };
 }
 const post = { orgId: 'o', postId: 'p', now: new Date() };
 const ALL = ['takeOver', 'overdue', 'unasked', 'webhooks', 'pending', 'followUps'];
@@ -51,6 +52,13 @@ test('reminders that cannot be set keep no scan from what it finds, however ofte
     found: { unasked: [{ ...post, detail: 'processing' }], pending: [{ ...post, work: 'prepare' }] },
   });
   for (let n = 0; n < 3; n++) expect(await one.sweep()).toEqual(ALL);
+});
+
+test('channels that were taken over are woken though the look-ups of others cannot be reminded', async () => {
+  const taken = [post, { ...post, postId: null }].map((one, n) => ({ ...one, channelId: `c${n}` }));
+  await using one = reconciler({ found: { takeOver: taken } });
+  await one.sweep();
+  expect(one.woken).toEqual(['o:c1']);
 });
 
 test('a scan that always fails keeps none of the others', async () => {

@@ -158,8 +158,8 @@ export function startReconciler({
     const taken = await sweeps.takeOver(limit);
     found.takenOver += taken.length;
     const doubtful = taken.flatMap(({ orgId, postId, now }) => (postId === null ? [] : [{ orgId, postId, now }]));
+    await wake(taken.filter(({ postId }) => postId === null)); // first, as reminders may not be set
     await remindPosts(doubtful, () => LOOK_UPS.unconfirmed);
-    await wake(taken.filter(({ postId }) => postId === null));
     return taken.length;
   }
   async function wakeOverdue(found: Found): Promise<number> {

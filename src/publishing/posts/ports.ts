@@ -175,8 +175,8 @@ export interface ProfilesPort {
  */
 export interface FollowUpsPort {
   /**
-   * The CTE `follow_ups (post_id)` with the posts that something follows now; `published` has the rows of `posts` that the
-   * statement publishes (id, org_id, channel_id, root_post_id, settings), the settings of first items at least.
+   * The CTE `follow_ups (post_id)` with the posts that something follows now; `published` has the rows of `posts` that
+   * the statement publishes (id, org_id, channel_id, root_post_id, settings), the settings of first items at least.
    */
   plan(sql: Sql, published: Fragment): Fragment;
   /**

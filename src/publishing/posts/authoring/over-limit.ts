@@ -18,7 +18,10 @@ const RETRY_MS = 500;
 /** How long a post waits until somebody looks for room again. */
 const LOOK_MS = 10 * 60_000;
 
-/** Stores a post that the plan has no room for: it waits, and its timeline says why. What is there already stays as it is. */
+/**
+ * Stores a post that the plan has no room for: it waits, and its timeline says why. What is there already stays as it
+ * is.
+ */
 export async function insertOverLimit(deps: PostsDeps, orgId: string, create: Create, reason: string): Promise<void> {
   const committed = await deps.sql.begin(async (sql) => {
     const { admitted, earlier } = await insertAll(deps, sql, [{ orgId, create }]);
