@@ -45,6 +45,7 @@ const INVOICE_EVENTS = new Set(['invoice.payment_succeeded', 'invoice.payment_fa
 /** The content of an event and its subscription. */
 type Said = { subscription: string; orgId: string } & (
   | { paid: Paid; cardRefused: boolean }
+  | { unreadable: true }
   | { invoice: RemoteInvoice }
 );
 
@@ -55,9 +56,10 @@ export function openPaymentEvents({ sql, processor, apply, lockOrg, serviceName,
     if (object.metadata?.['service'] !== serviceName) return 'other_service';
     const remote = RemoteSubscription.safeParse(object);
     const read = remote.success ? readSubscription(remote.data) : undefined;
-    if (!remote.success || !read) return 'unknown_product';
+    if (!remote.success) return 'unknown_product';
+    const known = await store.findKnown(sql, remote.data.id);
+    if (!read) return known ? { subscription: known.id, orgId: known.orgId, unreadable: true } : 'unknown_product';
     const paid: Paid = event.type === 'customer.subscription.deleted' ? { ...read, state: 'over' } : read;
-    const known = await store.findKnown(sql, paid.id);
     const orgId = known?.orgId ?? (await store.orgOf(sql, paid.customer, paid.identifier));
     if (orgId === undefined) return 'unknown_customer';
     return { subscription: paid.id, orgId, paid, cardRefused: !(await cardHolds(remote.data, paid, orgId)) };
@@ -95,8 +97,10 @@ export function openPaymentEvents({ sql, processor, apply, lockOrg, serviceName,
     await lockOrg(tx, orgId);
     const reach = reachOf(eventAt, await store.findKnown(tx, subscription));
     if (reach === 'ended') return 'ended';
-    if (reach !== 'apply') await addTask(tx, orgId, { kind: 'sync', subscription });
+    // of ours, with metadata that name nothing: whether it goes on at all is asked
+    if (reach !== 'apply' || 'unreadable' in said) await addTask(tx, orgId, { kind: 'sync', subscription });
     if (reach === 'ask') return 'outdated';
+    if ('unreadable' in said) return 'unknown_product';
     if ('paid' in said)
       return said.cardRefused
         ? apply.refuseCard(tx, orgId, said.paid, eventAt)

@@ -75,7 +75,10 @@ async function cancel(
 ): Promise<{ id: string; cancelAt: Date | null }> {
   const { tasks, apply, sql } = deps;
   const row = await paidPlan(deps, orgId);
-  const nothingToDo = undo ? row.cancelAt === null : row.cancelAt !== null && row.feedbackAt !== null;
+  // without a date the feedback alone tells of a cancellation whose answer could not be read
+  const nothingToDo = undo
+    ? row.cancelAt === null && row.feedbackAt === null
+    : row.cancelAt !== null && row.feedbackAt !== null;
   if (!nothingToDo)
     await tasks.change(orgId, row.processorId, { cancelAtPeriodEnd: !undo }, by, async (tx) => {
       const first = await store.noteFeedback(tx, orgId, !undo);

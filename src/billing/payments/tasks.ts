@@ -4,7 +4,7 @@ import { AppError } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import { type SubscriptionChange, isAway, type Processor } from '../processor/index.ts';
 import { PROCESSOR, type Apply } from '../subscriptions/index.ts';
-import { planMetadata, readSubscription } from '../subscriptions/index.ts';
+import { isOver, planMetadata, readSubscription } from '../subscriptions/index.ts';
 import { subscriptionStore as store } from '../subscriptions/index.ts';
 import { addTask, endRefund, endTask, failTask, takeTasks, type TaskRow } from '../processor/index.ts';
 
@@ -22,7 +22,10 @@ export interface Tasks extends AsyncDisposable {
   now(orgId: string): Promise<void>;
   /** Does what is due, at most `limit`; answers how many were taken. What fails is taken again later. */
   run(limit: number, orgId?: string): Promise<number>;
-  /** Asks for a change at the processor and writes the answer down, whatever was heard in between. */
+  /**
+   * Asks for a change at the processor and writes the answer down, whatever was heard in between. Throws
+   * `provider_failed` where the changed subscription cannot be read: the change is made then, and nothing else.
+   */
   change(
     orgId: string,
     subscription: string,
@@ -30,7 +33,10 @@ export interface Tasks extends AsyncDisposable {
     by: AuditActor,
     within?: (sql: Sql) => Promise<void>,
   ): Promise<void>;
-  /** Reads the processor's word on a subscription and writes it down. */
+  /**
+   * Reads the processor's word on a subscription and writes it down. One that goes on there with metadata that cannot be
+   * read changes nothing: it is still paid for, so what the organization has stays.
+   */
   sync(orgId: string, subscription: string): Promise<void>;
 }
 
@@ -38,8 +44,31 @@ export interface Tasks extends AsyncDisposable {
 const AT_ONCE = 20;
 /** As many as one call can make necessary, and what waited before. */
 const MOST_NOW = 100;
+const UNREADABLE =
+  'metadata at the payment processor names no plan or add-on, the organization keeps what it has until it is mended';
 
-export function openTasks({ sql, processor, apply, lockOrg, log }: TasksNeeds): Tasks {
+/** Noted once. What the processor refuses for good is not asked for again. */
+async function refund(
+  { sql, processor, apply, log }: TasksNeeds,
+  orgId: string,
+  charge: string,
+  by: AuditActor,
+): Promise<void> {
+  try {
+    await processor.refund(charge);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'provider_failed') throw error;
+    log.warn({ orgId, charge, err: error }, 'the payment processor refused a refund, which is not asked for again');
+  }
+  const isBack = (await processor.charge(charge))?.refunded;
+  await sql.begin(async (tx) => {
+    const first = await endRefund(tx, orgId, charge);
+    if (first && isBack) await apply.note(tx, orgId, 'charge_refunded', by, { charge });
+  });
+}
+
+export function openTasks(needs: TasksNeeds): Tasks {
+  const { sql, processor, apply, lockOrg, log } = needs;
   const running = new Set<Promise<unknown>>();
 
   async function sync(orgId: string, subscription: string): Promise<void> {
@@ -48,6 +77,10 @@ export function openTasks({ sql, processor, apply, lockOrg, log }: TasksNeeds): 
       if (before?.endedAt) return;
       const remote = await processor.subscription(subscription);
       const read = remote && readSubscription(remote);
+      if (remote && !read && !isOver(remote)) {
+        log.error({ orgId, subscription }, UNREADABLE);
+        return;
+      }
       const refused =
         read?.inTrial &&
         read.item.kind === 'plan' &&
@@ -57,7 +90,7 @@ export function openTasks({ sql, processor, apply, lockOrg, log }: TasksNeeds): 
         await lockOrg(tx, orgId);
         // more was heard meanwhile: look again
         if ((await store.findKnown(tx, subscription))?.version !== before?.version) return false;
-        if (!read) await apply.end(tx, orgId, subscription); // gone at the processor
+        if (!read) await apply.end(tx, orgId, subscription); // gone at the processor, or over
         else if (refused) await apply.refuseCard(tx, orgId, read);
         else await apply.state(tx, orgId, read);
         return true;
@@ -83,26 +116,17 @@ export function openTasks({ sql, processor, apply, lockOrg, log }: TasksNeeds): 
       else await addTask(tx, orgId, { kind: 'sync', subscription });
       await within?.(tx);
     });
+    if (read) return;
+    throw new AppError(
+      'provider_failed',
+      'The payment processor made the change, but its metadata of the subscription names no plan or add-on: nothing else is changed until the operator has mended it',
+    );
   }
 
-  /** Noted once. What the processor refuses for good is not asked for again. */
-  async function refund(orgId: string, charge: string, by: AuditActor): Promise<void> {
-    try {
-      await processor.refund(charge);
-    } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'provider_failed') throw error;
-      log.warn({ orgId, charge, err: error }, 'the payment processor refused a refund, which is not asked for again');
-    }
-    const isBack = (await processor.charge(charge))?.refunded;
-    await sql.begin(async (tx) => {
-      const first = await endRefund(tx, orgId, charge);
-      if (first && isBack) await apply.note(tx, orgId, 'charge_refunded', by, { charge });
-    });
-  }
   async function perform({ orgId, kind, subscription, data }: TaskRow): Promise<void> {
     if (kind === 'cancel') return processor.cancel(subscription, { refundRest: data.refundRest ?? false });
     if (kind === 'sync') return sync(orgId, subscription);
-    if (kind === 'refund') return refund(orgId, subscription, data.by ?? PROCESSOR);
+    if (kind === 'refund') return refund(needs, orgId, subscription, data.by ?? PROCESSOR);
     const row = await store.findSubscription(sql, orgId);
     if (row?.processorId !== subscription || row.tier !== data.tier || row.pendingTier) return; // it went on from there
     await makeChange(orgId, subscription, { metadata: planMetadata(row.tier, row.period) }, PROCESSOR);

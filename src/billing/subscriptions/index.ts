@@ -5,6 +5,7 @@ export { openNotices } from './notices.ts';
 export { openApply, PROCESSOR, type Apply, type ApplyOutcome, type ApplyNeeds } from './apply.ts';
 export {
   changeFor,
+  isOver,
   isTier,
   moveTo,
   packOffer,

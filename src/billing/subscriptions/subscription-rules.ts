@@ -78,9 +78,12 @@ export function readSubscription(remote: RemoteSubscription): Paid | undefined {
   };
 }
 
+/** Tells whether it has ended, whatever it was for: its metadata may say nothing that we know. */
+export const isOver = ({ status }: Pick<RemoteSubscription, 'status'>): boolean => STATES[status] === 'over';
+
 /** Tells whether it ended with a credit for the rest of its period: its last invoice is one. */
-export const wasCredited = ({ status, latest_invoice: latest }: RemoteSubscription): boolean =>
-  STATES[status] === 'over' && typeof latest === 'object' && (latest?.total ?? 0) < 0;
+export const wasCredited = (remote: RemoteSubscription): boolean =>
+  isOver(remote) && typeof remote.latest_invoice === 'object' && (remote.latest_invoice?.total ?? 0) < 0;
 
 function itemOf({ metadata, items }: RemoteSubscription): Paid['item'] | undefined {
   const { addon, billing, period, pending, pendingFrom } = metadata ?? {};

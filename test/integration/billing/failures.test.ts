@@ -163,6 +163,52 @@ describe('a change whose response is lost', () => {
   });
 });
 
+describe('a subscription whose metadata at the processor names no plan', () => {
+  const CALL = 'POST /v1/subscriptions/:id';
+  /** Somebody on PRO, whose plan was misspelled at the processor by hand. */
+  async function misspelled() {
+    const { ann, remote } = await paying();
+    world.processor.advance(60);
+    world.processor.change(remote.id, { metadata: { ...remote.metadata, billing: 'pro' } });
+    await world.deliverAll();
+    world.processor.advance(60);
+    return { ann, remote };
+  }
+  const mend = (remote: { id: string; metadata: Record<string, string> }) => {
+    world.processor.advance(60);
+    world.processor.change(remote.id, { metadata: { ...remote.metadata, billing: 'PRO' } });
+    return world.deliverAll();
+  };
+
+  test('keeps the plan that is paid for, whatever is read of it [BI28, S70]', async () => {
+    const { ann, remote } = await misspelled();
+    const packs = await world.buyPacks(ann, 'channel', 1);
+    for (const body of [{ feedback: 'too dear' }, { feedback: '', undo: true }]) {
+      const calls = world.processor.count(CALL);
+      expect(await ann.client.post('/billing/cancel', body)).toMatchObject({
+        status: 502,
+        body: { code: 'provider_failed', message: expect.stringContaining('made the change') },
+      });
+      await world.deliverAll();
+      expect(world.processor.count(CALL)).toBe(calls + 1);
+      expect(remote.cancel_at_period_end).toBe(!('undo' in body));
+      expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO', extraChannels: 1 });
+    }
+    expect([remote.status, packs.status]).toEqual(['active', 'active']);
+    expect(await world.sql`select 1 from payment_tasks where org_id = ${ann.orgId}`).toHaveLength(0);
+    await ann.client.post('/billing/cancel', { feedback: 'too dear' });
+    await mend(remote);
+    expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO', cancelAt: expect.any(String) });
+  });
+
+  test('ends the plan when it ends at the processor [BI26, BI28]', async () => {
+    const { ann, remote } = await misspelled();
+    world.processor.end(remote.id);
+    await world.deliverAll();
+    expect(await world.subscription(ann)).toBeNull();
+  });
+});
+
 test('a downgrade waits for the paid invoice of its first period, through the grace period and beyond [BI21, BI23, S220]', async () => {
   const { ann, remote } = await paying('TEAM');
   await order(ann.client, 'PRO');
