@@ -28,7 +28,7 @@ export type ApplyOutcome =
   /** Another plan of the organization began later. */
   | 'superseded'
   | 'no_plan'
-  /** The invoice belongs to a subscription that is not the plan of now. */
+  /** The invoice belongs to a subscription that is neither the plan of now nor packs on top of it. */
   | 'not_current_plan'
   | 'card_refused';
 
@@ -63,6 +63,7 @@ async function end(
       if (!row?.lapsed) await deps.enforceLimits(sql, orgId);
       await note(sql, orgId, 'addon_ended', by, { subscription });
     }
+    await endGrace(deps, sql, orgId); // it may have been all that was owed
     return 'applied';
   }
   await store.dropPlan(sql, orgId);
@@ -167,6 +168,18 @@ async function packs(deps: ApplyNeeds, sql: Sql, orgId: string, paid: Paid, by: 
   return 'applied';
 }
 
+/** Tells whether a subscription is the plan of an org, or packs that were paid for once. */
+async function isInUse(
+  sql: Sql,
+  orgId: string,
+  { processorId }: store.SubscriptionRow,
+  subscription: string,
+): Promise<boolean> {
+  if (processorId === subscription) return true;
+  const running = await store.runningOf(sql, orgId);
+  return running.some(({ id, addon, packs: bought }) => id === subscription && addon !== null && bought > 0);
+}
+
 /** An invoice of a subscription was paid. */
 async function invoicePaid(
   deps: ApplyNeeds,
@@ -176,20 +189,27 @@ async function invoicePaid(
   invoice: PaidInvoice,
 ): Promise<ApplyOutcome> {
   const row = await store.findSubscription(sql, orgId);
-  if (row?.processorId !== subscription) return 'not_current_plan';
+  if (!row || !(await isInUse(sql, orgId, row, subscription))) return 'not_current_plan';
+  await store.noteOwing(sql, orgId, subscription, false);
   await paidUp(deps, sql, orgId, subscription);
-  if (row.pendingTier && startsPending(invoice, row.pendingFrom))
+  if (row.processorId === subscription && row.pendingTier && startsPending(invoice, row.pendingFrom))
     await startPending(deps, sql, orgId, subscription, row.tier, row.pendingTier);
   return 'applied';
 }
 
-async function paidUp(deps: ApplyNeeds, sql: Sql, orgId: string, subscription: string): Promise<void> {
+/** Ends the grace period unless plan or packs owe something; false where none ends. */
+async function endGrace(deps: ApplyNeeds, sql: Sql, orgId: string): Promise<boolean> {
+  if ((await store.runningOf(sql, orgId)).some(({ owing }) => owing)) return false;
   const grace = await store.endGrace(sql, orgId);
   if (grace?.lapsed) {
     await deps.enforceLimits(sql, orgId); // packs may have ended meanwhile
     await deps.resumePosts(sql, orgId);
   }
-  if (grace) await note(sql, orgId, 'paid', PROCESSOR, { subscription });
+  return grace !== undefined;
+}
+
+async function paidUp(deps: ApplyNeeds, sql: Sql, orgId: string, subscription: string): Promise<void> {
+  if (await endGrace(deps, sql, orgId)) await note(sql, orgId, 'paid', PROCESSOR, { subscription });
 }
 
 async function startPending(
@@ -209,15 +229,16 @@ async function startPending(
 /** An invoice of a subscription could not be collected. */
 async function invoiceFailed(deps: ApplyNeeds, sql: Sql, orgId: string, subscription: string): Promise<ApplyOutcome> {
   const row = await store.findSubscription(sql, orgId);
-  if (row?.processorId !== subscription) return 'not_current_plan';
+  if (!row || !(await isInUse(sql, orgId, row, subscription))) return 'not_current_plan';
+  await store.noteOwing(sql, orgId, subscription, true);
   const until = await deps.notices.startGrace(sql, orgId);
   if (until) await note(sql, orgId, 'payment_failed', PROCESSOR, { subscription, gracePeriodEnd: until.toISOString() });
   return 'applied';
 }
 
 /**
- * The processor says that a plan owes nothing. An invoice that was given up, or paid elsewhere, is told by no event
- * that we hear: the grace period ends by this. An event may say how it stood before the payment failed, so the
+ * The processor says that a plan or packs owe nothing. An invoice that was given up, or paid elsewhere, is told by no
+ * event that we hear: the grace period ends by this. An event may say how it stood before the payment failed, so the
  * processor is asked.
  */
 async function nothingOwed(
@@ -250,8 +271,7 @@ async function state(
       : await packs(deps, sql, orgId, paid, by);
   if (outcome === 'applied' && paid.owing) await invoiceFailed(deps, sql, orgId, paid.id);
   if (outcome === 'applied' && !paid.owing && paid.invoice) await invoicePaid(deps, sql, orgId, paid.id, paid.invoice);
-  if (outcome === 'applied' && !paid.owing && paid.item.kind === 'plan')
-    await nothingOwed(deps, sql, orgId, paid.id, eventAt);
+  if (outcome === 'applied' && !paid.owing) await nothingOwed(deps, sql, orgId, paid.id, eventAt);
   return outcome;
 }
 

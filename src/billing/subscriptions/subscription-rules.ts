@@ -25,6 +25,8 @@ export interface Paid {
   state: 'open' | 'live' | 'over';
   /** The processor could not collect what is due. */
   owing: boolean;
+  /** The processor tries no more to collect it, and goes on with it all the same. */
+  givenUp: boolean;
   inTrial: boolean;
   startedAt: Date;
   trialEndsAt: Date | null;
@@ -49,7 +51,8 @@ const STATES: Readonly<Record<string, Paid['state']>> = {
   canceled: 'over',
   incomplete_expired: 'over',
 };
-const OWING = new Set(['past_due', 'unpaid', 'paused']);
+const GIVEN_UP = new Set(['unpaid', 'paused']);
+const OWING = new Set(['past_due', ...GIVEN_UP]);
 const at = (seconds: number | null | undefined): Date | null => (seconds ? new Date(seconds * 1000) : null);
 
 /** The most packs that somebody may have set at the processor by hand; the application sells 100 at most. */
@@ -69,6 +72,7 @@ export function readSubscription(remote: RemoteSubscription): Paid | undefined {
     item,
     state,
     owing: OWING.has(status),
+    givenUp: GIVEN_UP.has(status),
     inTrial: status === 'trialing',
     startedAt: new Date(remote.created * 1000),
     trialEndsAt: at(remote.trial_end),

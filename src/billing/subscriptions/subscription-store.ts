@@ -40,6 +40,8 @@ export interface KnownSubscription {
   addon: Dimension | null;
   packs: number;
   cancelAt: Date | null;
+  /** Its last invoice could not be collected. */
+  owing: boolean;
   startedAt: Date;
   lastEventAt: Date | null;
   changedAt: Date | null;
@@ -202,7 +204,7 @@ export const startPending = (sql: Sql, orgId: string, totalChannels: number) => 
 // ------------------------------------------------------------------------------------------
 
 const known = (sql: Sql): Fragment => sql`
-  id, org_id as "orgId", addon, packs, cancel_at as "cancelAt", started_at as "startedAt",
+  id, org_id as "orgId", addon, packs, cancel_at as "cancelAt", owing, started_at as "startedAt",
   last_event_at as "lastEventAt", changed_at as "changedAt", ended_at as "endedAt", version`;
 
 /** By its id alone: that is what an event names, and it leads to the org. */
@@ -225,19 +227,25 @@ interface Heard {
   /** We asked for this change ourselves; when, by the processor's clock. */
   changedAt?: Date | undefined;
 }
-/** Writes down what the processor says of a subscription. */
+/**
+ * Writes down what the processor says of a subscription. A plan for life has no grace period at whose end unpaid packs
+ * would count no more: they count until the processor gives them up.
+ */
 export const saveKnown = (
   sql: Sql,
   orgId: string,
-  { id, item, state, cancelAt, startedAt }: Paid,
+  { id, item, state, cancelAt, owing, givenUp, startedAt }: Paid,
   { eventAt, changedAt }: Heard,
 ) => sql`
-  insert into payment_subscriptions (id, org_id, addon, packs, cancel_at, started_at, last_event_at, changed_at,
+  insert into payment_subscriptions (id, org_id, addon, packs, cancel_at, owing, started_at, last_event_at, changed_at,
     ended_at)
   values (${id}, ${orgId}, ${item.kind === 'packs' ? item.dimension : null},
-    ${item.kind === 'packs' && state === 'live' ? item.packs : 0}, ${cancelAt}, ${startedAt}, ${eventAt ?? null},
-    ${changedAt ?? null}, ${state === 'over' ? sql`now()` : null})
+    case
+      when ${givenUp} and exists (select from subscriptions where org_id = ${orgId} and is_lifetime) then 0
+      else ${item.kind === 'packs' && state === 'live' ? item.packs : 0}::int
+    end, ${cancelAt}, ${owing}, ${startedAt}, ${eventAt ?? null}, ${changedAt ?? null}, ${state === 'over' ? sql`now()` : null})
   on conflict (id) do update set packs = excluded.packs, cancel_at = excluded.cancel_at,
+    owing = excluded.owing,
     last_event_at = greatest(payment_subscriptions.last_event_at, excluded.last_event_at),
     changed_at = greatest(payment_subscriptions.changed_at, excluded.changed_at),
     ended_at = coalesce(payment_subscriptions.ended_at, excluded.ended_at), version = payment_subscriptions.version + 1
@@ -247,6 +255,13 @@ export const noteEvent = (sql: Sql, orgId: string, id: string, eventAt: Date) =>
   set last_event_at = greatest(last_event_at, ${eventAt}), version = version + 1
   where org_id = ${orgId}
     and id = ${id}`;
+/** Notes whether the last invoice of a subscription could be collected. */
+export const noteOwing = (sql: Sql, orgId: string, id: string, owing: boolean) => sql`
+  update payment_subscriptions
+  set owing = ${owing}
+  where org_id = ${orgId}
+    and id = ${id}
+    and owing <> ${owing}`;
 export const endKnown = (sql: Sql, orgId: string, id: string) => sql`
   update payment_subscriptions
   set ended_at = coalesce(ended_at, now()), version = version + 1

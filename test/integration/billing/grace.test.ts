@@ -231,6 +231,104 @@ describe('a failed payment', () => {
   });
 });
 
+describe('a failed payment of packs', () => {
+  async function owingPacks(type = 'channel') {
+    const { ann, remote } = await owing();
+    const packs = await world.buyPacks(ann, type, 2);
+    const renew = async ({ id }: { id: string }, good: boolean) => {
+      world.processor.setCard(id, good);
+      world.processor.renew(id);
+      await world.deliverAll();
+    };
+    return { ann, remote, packs, renew };
+  }
+  const graceOf = async (ann: SignedUp) => (await world.subscription(ann)).gracePeriodEnd;
+
+  test('starts the grace period with its notices; unpaid at its end the packs count no more, and a payment restores all [BI15, BI16, BI17, S80, S220, S221]', async () => {
+    const { ann, packs, renew } = await owingPacks();
+    await channels(ann.orgId, 12);
+    await renew(packs, false);
+    expect(await world.subscription(ann)).toMatchObject({ gracePeriodEnd: expect.any(String), extraChannels: 2 });
+    expect(await mailsTo(ann)).toEqual(['payment-failed']);
+    expect(await world.audits(ann.orgId)).toContain('billing.payment_failed');
+    expect((await ann.client.post('/billing/addons', { type: 'channel', packs: 3 })).body).toEqual({
+      url: expect.stringContaining('/portal/'),
+    });
+    await pass(ann, 7);
+    expect((await ann.client.get('/billing')).body.limits.channel.effective).toBe(3);
+    expect(await state(ann.orgId)).toMatchObject({ due: 0, posts: { paused: 12 } });
+
+    world.processor.setCard(packs.id, true);
+    world.processor.collect(packs.id);
+    await world.deliverAll();
+    expect(await graceOf(ann)).toBeNull();
+    const { enabled, ...restored } = await state(ann.orgId);
+    expect([enabled.length, restored]).toEqual([12, { due: 12, posts: { scheduled: 12 }, seats: 1 }]);
+    expect((await ann.client.get('/billing')).body.limits.channel.effective).toBe(20);
+  });
+
+  test('ends the grace period only when plan and packs are paid [S220]', async () => {
+    const { ann, remote, packs, renew } = await owingPacks();
+    await renew(remote, false);
+    const end = await graceOf(ann);
+    await renew(packs, false);
+    expect(await graceOf(ann)).toBe(end);
+    world.processor.setCard(remote.id, true);
+    world.processor.collect(remote.id);
+    await world.deliverAll();
+    expect(await graceOf(ann)).toBe(end);
+    world.processor.advance(60);
+    world.processor.change(packs.id, { status: 'active' }); // paid elsewhere
+    await world.deliverAll();
+    expect(await graceOf(ann)).toBeNull();
+  });
+
+  test('ends with the packs that are given up: the plan goes on [S219]', async () => {
+    const { ann, packs, renew } = await owingPacks();
+    await renew(packs, false);
+    await pass(ann, 7);
+    expect((await ann.client.get('/billing')).body.limits.channel.effective).toBe(3);
+    world.processor.end(packs.id);
+    await world.deliverAll();
+    expect(await world.subscription(ann)).toMatchObject({
+      subscriptionTier: 'PRO',
+      gracePeriodEnd: null,
+      extraChannels: 0,
+    });
+    expect((await ann.client.get('/billing')).body.limits.channel.effective).toBe(10);
+  });
+
+  test('of a plan for life, which has no grace period, counts no packs once the processor gives up [S219]', async () => {
+    const { ann, packs, renew } = await owingPacks();
+    await world.sql`update subscriptions set is_lifetime = true, processor_id = null where org_id = ${ann.orgId}`;
+    await renew(packs, false);
+    expect(await world.subscription(ann)).toMatchObject({ gracePeriodEnd: null, extraChannels: 2 });
+    world.processor.advance(60);
+    world.processor.change(packs.id, { status: 'unpaid' });
+    await world.deliverAll();
+    expect(await world.subscription(ann)).toMatchObject({ gracePeriodEnd: null, extraChannels: 0 });
+    world.processor.advance(60);
+    world.processor.collect(packs.id);
+    await world.deliverAll();
+    expect(await world.subscription(ann)).toMatchObject({ extraChannels: 2 });
+  });
+
+  test('that were never paid starts no grace period', async () => {
+    const { ann, packs } = await owingPacks();
+    world.processor.end(packs.id);
+    await world.deliverAll();
+    const next = await world.buyPacks(ann, 'webhooks', 1);
+    world.processor.advance(60);
+    world.processor.change(next.id, { status: 'incomplete' });
+    await world.deliverAll();
+    world.processor.setCard(next.id, false);
+    world.processor.renew(next.id);
+    world.processor.told.splice(-2, 1); // the invoice alone is told
+    await world.deliverAll();
+    expect(await graceOf(ann)).toBeNull();
+  });
+});
+
 describe('a lower limit', () => {
   test('disables channels beyond it after a downgrade, newest first, as previewed [BI24, BI25, S64]', async () => {
     const { ann, remote } = await owing('TEAM');
