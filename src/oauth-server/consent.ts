@@ -38,7 +38,10 @@ export interface JudgedRequest extends Destination {
 }
 
 export interface ConsentRoom {
-  /** Throws where nothing may be sent to the client: it is unknown, or the address is not its own. */
+  /**
+   * Throws where nothing may be sent to the client: it is unknown, the address is not its own, or its state is too long
+   * to come back as it was, without which it knows no answer (RFC 6749 4.1.2.1).
+   */
   destination(request: AuthorizationRequest): Promise<Destination>;
   /** Throws for every other fault of a request. */
   judge(request: AuthorizationRequest, to: Destination): JudgedRequest;
@@ -64,26 +67,24 @@ interface Needs {
 
 export function openConsent({ sql, issuer, forgetAll, flush, outbound }: Needs): ConsentRoom {
   return {
-    async destination({ client_id: clientId, redirect_uri: sent }) {
+    async destination({ client_id: clientId, redirect_uri: sent, state }) {
       const client = given(clientId) ? await findClient({ sql, outbound }, clientId!) : undefined;
       if (!client) throw new OAuthError('invalid_client', 'client_id: no such client');
       const { redirectUris } = client;
-      if (given(sent) === undefined) {
-        if (redirectUris.length > 1)
-          throw invalidRequest('redirect_uri: this client has several, so one must be named');
-        return { client, redirectUri: redirectUris[0]!, redirectNamed: false };
-      }
-      if (!redirectUris.some((registered) => matchesRedirect(registered, sent!)))
+      const isNamed = given(sent) !== undefined;
+      if (!isNamed && redirectUris.length > 1)
+        throw invalidRequest('redirect_uri: this client has several, so one must be named');
+      if (isNamed && !redirectUris.some((registered) => matchesRedirect(registered, sent!)))
         throw invalidRequest('redirect_uri: not one that this client registered');
-      return { client, redirectUri: sent!, redirectNamed: true };
+      if (state !== undefined && state.length > STATE_LENGTH)
+        throw invalidRequest(`state: at most ${STATE_LENGTH} characters`);
+      return { client, redirectUri: isNamed ? sent! : redirectUris[0]!, redirectNamed: isNamed };
     },
 
     judge(request, to) {
       const { response_type: type, state, code_challenge: challenge, code_challenge_method: method } = request;
       if ((given(type) ?? 'code') !== 'code')
         throw new OAuthError('unsupported_response_type', 'response_type: must be code');
-      if (state !== undefined && state.length > STATE_LENGTH)
-        throw invalidRequest(`state: at most ${STATE_LENGTH} characters`);
       return {
         ...to,
         state: given(state),
@@ -99,7 +100,7 @@ export function openConsent({ sql, issuer, forgetAll, flush, outbound }: Needs):
       withParameters(redirectUri, {
         error,
         error_description: message,
-        state: given(state?.slice(0, STATE_LENGTH)),
+        state: given(state),
         iss: issuer,
       }),
 

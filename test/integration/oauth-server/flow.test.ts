@@ -128,6 +128,15 @@ describe('GET /oauth/authorize', () => {
       CALLBACK,
       { error: 'invalid_scope', error_description: expect.any(String), state: 'a b', iss: ISSUER },
     ]);
+    // what is longer than an answer may be cannot come back as it was (RFC 6749 4.1.2.1)
+    for (const fault of [{}, { scope: 'mcp:admin' }, { response_type: 'token' }]) {
+      const long = await authorize({ ...query, ...fault, state: `${'s'.repeat(4_095)}👍` }, browser);
+      expect([long.status, long.headers.get('location'), long.body]).toEqual([
+        400,
+        null,
+        { error: 'invalid_request', error_description: 'state: at most 4096 characters' },
+      ]);
+    }
     for (const foreign of [
       { ...query, redirect_uri: 'https://evil.example/' },
       { ...query, client_id: 'pca_x' },
