@@ -9,7 +9,7 @@ import { matchesRedirect, withParameters } from './redirects.ts';
 import { CODE_SECONDS, judgeChallenge, namedScopes, scopesToGrant } from './rules.ts';
 import { type Surface, surfaceOf } from './surfaces.ts';
 import * as store from './store.ts';
-import { insertCode } from './token-store.ts';
+import { insertCode, revokeBeyond } from './token-store.ts';
 
 /** The parameters of an authorization request, as they came (RFC 6749 4.1.1). */
 export interface AuthorizationRequest {
@@ -47,7 +47,10 @@ export interface ConsentRoom {
   judge(request: AuthorizationRequest, to: Destination): JudgedRequest;
   /** Where the browser goes with an error. */
   refuse(request: AuthorizationRequest, to: Destination, error: OAuthError): string;
-  /** Where the browser goes with a code that stands for the user, the org and what was asked for. */
+  /**
+   * Where the browser goes with a code that stands for the user, the org and what was asked for. What the client was
+   * given before and may do more ends.
+   */
   approve(orgId: string, by: AuditActor & { userId: string }, request: JudgedRequest): Promise<string>;
   /** Lists what the user approved in this org, newest first. */
   list(orgId: string, userId: string): Promise<readonly store.ApprovalRow[]>;
@@ -106,7 +109,7 @@ export function openConsent({ sql, issuer, forgetAll, flush, outbound }: Needs):
 
     async approve(orgId, by, { client, redirectUri, redirectNamed, state, challenge, scope, resource }) {
       const code = randomBase62(43);
-      await sql.begin(async (tx) => {
+      const ended = await sql.begin(async (tx) => {
         const authorizationId = await store.approve(tx, orgId, {
           id: newId(),
           userId: by.userId,
@@ -114,6 +117,7 @@ export function openConsent({ sql, issuer, forgetAll, flush, outbound }: Needs):
           scope,
         });
         if (authorizationId === undefined) throw new OAuthError('invalid_client', 'client_id: no such client');
+        const revoked = await revokeBeyond(tx, orgId, authorizationId, scope);
         await insertCode(tx, orgId, {
           codeHash: sha256(code),
           authorizationId,
@@ -131,7 +135,9 @@ export function openConsent({ sql, issuer, forgetAll, flush, outbound }: Needs):
           resourceId: authorizationId,
           detail: { clientId: client.clientId, scope },
         });
+        return revoked;
       });
+      if (ended > 0) forgetAll();
       return withParameters(redirectUri, { code, state, iss: issuer });
     },
 

@@ -145,6 +145,36 @@ export async function revokeOfAuthorization(sql: Sql, orgId: string, authorizati
       and revoked_at is null`;
 }
 
+/**
+ * Ends the tokens and the unused codes of an authorization that may do more than a scope: they come from an earlier
+ * approval, and a token has the scopes of its authorization (MC8). The caller holds the authorization, so that none is
+ * made meanwhile. Answers how many tokens were alive.
+ */
+export async function revokeBeyond(
+  sql: Sql,
+  orgId: string,
+  authorizationId: string,
+  scope: readonly Scope[],
+): Promise<number> {
+  const rows = await sql`
+    with codes as (
+      update oauth_codes
+      set used_at = now()
+      where org_id = ${orgId}
+        and authorization_id = ${authorizationId}
+        and used_at is null
+        and not scope <@ ${[...scope]}::text[]
+    )
+    update oauth_tokens
+    set revoked_at = now()
+    where org_id = ${orgId}
+      and authorization_id = ${authorizationId}
+      and revoked_at is null
+      and not (scope || refresh_scope) <@ ${[...scope]}::text[]
+    returning 1`;
+  return rows.length;
+}
+
 export const insertPair = (sql: Sql, pair: NewPair) => sql`
   insert into oauth_tokens (id, org_id, authorization_id, code_hash, access_hash, access_expires_at, refresh_hash,
     refresh_expires_at, scope, refresh_scope, resource)

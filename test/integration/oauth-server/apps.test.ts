@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId, sha256, systemClock } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
+import { settles } from '../../support/wire/settles.ts';
 import {
   approval,
   approve,
@@ -18,7 +19,7 @@ let elapsed = 0;
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;
 beforeAll(async () => {
-  db = await testDatabase();
+  db = await testDatabase({ connections: 8 });
   app = await testApp({ sql: db.sql, clock: { ...systemClock, monotonic: () => elapsed } });
   await app.signUp(); // the first is a super-admin
 });
@@ -313,5 +314,46 @@ describe('approved apps', () => {
       'oauth_authorization.approved',
       'oauth_authorization.revoked',
     ]);
+  });
+
+  test('end at once what may do more than a later, narrower approval: the list and the tokens agree [MC8, S98]', async () => {
+    const bob = await app.signUp();
+    const client = await makeApp(await app.signUp());
+    const wide = await tokensFor(app, bob, client);
+    const { code } = await approve(bob, client.clientId);
+    const renewed = (await refresh(app, client, wide.refresh, { scope: 'mcp:read' })).body;
+    expect(await opens(app, wide.access)).toBe(200);
+    const narrow = await tokensFor(app, bob, client, { scope: 'mcp:read' });
+    expect((await bob.client.get('/user/approved-apps')).body).toMatchObject([{ scope: 'mcp:read' }]);
+    for (const access of [wide.access, renewed.access_token]) expect(await opens(app, access)).toBe(401);
+    expect((await refresh(app, client, renewed.refresh_token)).body.error).toBe('invalid_grant');
+    expect((await exchange(app, client, { code })).body.error).toBe('invalid_grant');
+    expect(await opens(app, narrow.access)).toBe(200);
+    expect((await refresh(app, client, narrow.refresh)).body.scope).toBe('mcp:read');
+    await tokensFor(app, bob, client);
+    expect(await opens(app, narrow.access)).toBe(200);
+  });
+
+  test('end the tokens that an earlier approval gets at the same moment as a narrower one is given [MC8]', async () => {
+    const bob = await app.signUp();
+    const client = await makeApp(await app.signUp());
+    const { code } = await approve(bob, client.clientId);
+    const waiting = (sessions: number) =>
+      settles(async () =>
+        expect(
+          await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        ).toHaveLength(sessions),
+      );
+    const answers = await db.sql.begin(async (tx) => {
+      await tx`select from oauth_authorizations where user_id = ${bob.userId} for update`;
+      const exchanged = exchange(app, client, { code });
+      await waiting(1);
+      const approved = approve(bob, client.clientId, { scope: 'mcp:read' });
+      await waiting(2);
+      return { exchanged, approved };
+    });
+    await answers.approved;
+    const { status, body } = await answers.exchanged;
+    expect(status === 200 ? await opens(app, body.access_token) : status).toBe(status === 200 ? 401 : 400);
   });
 });
