@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { DIGESTS } from '../../../src/people/identity/index.ts';
+import { DIGESTS, type Preferences as Chosen } from '../../../src/people/identity/index.ts';
 import { routesOf } from '../../http/route.ts';
 
 const route = routesOf('identity');
@@ -26,6 +26,8 @@ const Change = z.strictObject({
   quietHours: QuietHours.nullable().optional(),
 });
 
+const present = ({ master, categories, digest, quietHours }: Chosen) => ({ master, categories, digest, quietHours });
+
 export default [
   route({
     method: 'get',
@@ -34,7 +36,7 @@ export default [
     auth: ['session'],
     answer: Preferences,
     handle: ({ rooms, principal }) => rooms.identity.preferences(principal.userId),
-    present: (preferences) => preferences,
+    present,
   }),
 
   route({
@@ -42,12 +44,12 @@ export default [
     path: '/notifications/preferences',
     summary: 'Change notification preferences',
     description:
-      'What is absent stays. `digest` collects the mails of some categories; between the times of `quietHours`, in the zone of the user, mails and pushes wait.',
+      'What is absent stays. `digest` collects the mails of some categories; between the times of `quietHours`, in the zone of the user, mails and pushes wait. `email` of a category, turned on, takes an unsubscription from it back.',
     auth: ['session'],
     impersonation: 'allowed',
     body: Change,
     answer: Preferences,
     handle: ({ rooms, principal, body }) => rooms.identity.updatePreferences(principal.userId, body),
-    present: (preferences) => preferences,
+    present,
   }),
 ];

@@ -13,6 +13,11 @@ export interface Preferences {
   digest: Digest;
   /** Mails and pushes that may wait do not go in between; null: they go at any time. */
   quietHours: QuietHours | null;
+  /**
+   * Categories whose mails were refused by the link in one, which holds where a notice overrides their toggles too: who
+   * was told that they are off the list gets none of it (S181, RFC 8058).
+   */
+  unsubscribed: readonly string[];
 }
 /** Wall-clock times of the person, as `22:00`; an end before the start is one of the next day. */
 export interface QuietHours {
@@ -26,6 +31,7 @@ export interface PreferencesChange {
   categories?: Record<string, Some<Toggles>> | undefined;
   digest?: Digest | undefined;
   quietHours?: QuietHours | null | undefined;
+  unsubscribed?: readonly string[] | undefined;
 }
 
 const toggles = (email: boolean, push: boolean, inApp: boolean): Toggles => ({ email, push, inApp });
@@ -64,20 +70,28 @@ export function completePreferences(chosen: PreferencesChange): Preferences {
     ),
     digest: chosen.digest ?? 'Instant',
     quietHours: chosen.quietHours ?? null,
+    unsubscribed: chosen.unsubscribed ?? [],
   };
 }
 
-/** The choices with a change written over them, part by part. */
+/**
+ * The choices with a change written over them, part by part. Whoever turns the mails of a category on again takes back
+ * that they unsubscribed from it.
+ */
 export function merge(chosen: PreferencesChange, change: PreferencesChange): PreferencesChange {
   const categories = { ...chosen.categories };
   for (const [name, some] of Object.entries(change.categories ?? {}))
     categories[name] = { ...categories[name], ...some };
   const digest = change.digest ?? chosen.digest;
   const quietHours = change.quietHours === undefined ? chosen.quietHours : change.quietHours;
+  const unsubscribed = [...new Set([...(chosen.unsubscribed ?? []), ...(change.unsubscribed ?? [])])].filter(
+    (name) => change.categories?.[name]?.email !== true,
+  );
   return {
     master: { ...chosen.master, ...change.master },
     categories,
     ...(digest && { digest }),
     ...(quietHours && { quietHours }),
+    ...(unsubscribed.length > 0 && { unsubscribed }),
   };
 }

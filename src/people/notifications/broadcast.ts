@@ -15,8 +15,8 @@ export interface Broadcast {
 }
 
 /**
- * Tells members whatever they chose for announcements, under their masters (NO24, NO25), in one commit with the answer
- * for whoever repeats the request. Answers how many members it is for.
+ * Tells members whatever they chose for announcements, under their masters (NO24, NO25) and by no mail where they have
+ * unsubscribed (S181), in one commit with the answer for whoever repeats the request. Answers how many members it is for.
  */
 export async function broadcast(
   deps: NotificationsDeps,

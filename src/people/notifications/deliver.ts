@@ -25,7 +25,7 @@ export interface Notice {
   to: readonly PersonRow[];
   /** Ways that are used at all; absent: all. */
   ways?: Partial<Toggles>;
-  /** Whatever the category says, under the masters (NO24, NO25). */
+  /** Whatever the category says, under the masters (NO24, NO25); no mail to those who have unsubscribed from it. */
   overrides?: boolean;
 }
 

@@ -112,4 +112,9 @@ describe('waysOf', () => {
     const wishes = completePreferences({ master: { push: false }, categories: { announcements: { email: false } } });
     expect(waysOf(wishes, 'announcements', true)).toEqual({ email: true, push: false, inApp: true });
   });
+  test('a notice that overrides is no mail to those who have unsubscribed from its category [NO24, S181]', () => {
+    const wishes = completePreferences({ unsubscribed: ['announcements'] });
+    expect(waysOf(wishes, 'announcements', true)).toEqual({ email: false, push: true, inApp: true });
+    expect(waysOf(wishes, 'storage', true)).toEqual({ email: true, push: true, inApp: true });
+  });
 });

@@ -54,9 +54,16 @@ export function afterQuiet(instant: number, quiet: QuietHours | null, zone: Pers
   return isQuiet ? firstAfter(instant, zone, to, [0, 1, 2]) : instant;
 }
 
-/** By which ways somebody wants to hear of a category: masters first (NO22), then the category, unless it overrides. */
-export function waysOf({ master, categories }: Preferences, category: string, overrides = false): Toggles {
-  if (overrides) return master;
+/**
+ * By which ways somebody wants to hear of a category: masters first (NO22), then the category, unless it overrides; by
+ * no mail where they have unsubscribed from it.
+ */
+export function waysOf(
+  { master, categories, unsubscribed }: Preferences,
+  category: string,
+  overrides = false,
+): Toggles {
+  if (overrides) return { ...master, email: master.email && !unsubscribed.includes(category) };
   const { email, push, inApp } = categories[category] ?? master; // NO23
   return { email: master.email && email, push: master.push && push, inApp: master.inApp && inApp };
 }

@@ -9,8 +9,8 @@ export async function checkUnsubscribe({ tokens }: Pick<NotificationsDeps, 'toke
 }
 
 /**
- * Takes somebody off what their mail was about: its categories, or all digests. Without a login, and as often as it is
- * asked for (S181).
+ * Takes somebody off what their mail was about: its categories, broadcasts too, or all digests. Without a login, and as
+ * often as it is asked for (S181).
  */
 export async function unsubscribe(
   { tokens, identity }: Pick<NotificationsDeps, 'tokens' | 'identity'>,
@@ -19,9 +19,12 @@ export async function unsubscribe(
   const claims = await tokens.verifyUnsubscribe(token);
   if (!claims) throw broken();
   const { sub, of } = claims;
-  const off = of.filter((one) => one !== 'digest').map((category) => [category, { email: false }] as const);
+  const off = of.filter((one) => one !== 'digest');
   await identity.updatePreferences(sub, {
-    ...(off.length > 0 && { categories: Object.fromEntries(off) }),
+    ...(off.length > 0 && {
+      categories: Object.fromEntries(off.map((category) => [category, { email: false }])),
+      unsubscribed: off,
+    }),
     ...(of.includes('digest') && { digest: 'Never' as const }),
   });
 }

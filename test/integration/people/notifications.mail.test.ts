@@ -272,6 +272,40 @@ describe('unsubscribing', () => {
     expect((await preferences()).categories.post_published.email).toBe(true);
   });
 
+  test('from a broadcast ends the mails of broadcasts until that toggle is turned on again [S181, NO24]', async () => {
+    const tell = async (title: string) => {
+      const { status } = await world.owner.client.post('/notifications/broadcast', {
+        title,
+        content: 'All',
+        target: { type: 'users', userIds: [ann.userId] },
+        channels: ['email', 'in-app'],
+      });
+      expect(status).toBe(200);
+    };
+    await world.wish(ann, { categories: { announcements: { email: false } } });
+    await tell('the toggle is overridden');
+    expect(await headings()).toEqual(['the toggle is overridden']);
+    await tell('collected for later');
+    await post(await tokenOf());
+    await world.forgetMails();
+    await world.closeWindows();
+    await world.wish(ann, { categories: { announcements: { push: true } }, digest: 'Weekly' });
+    await tell('refused');
+    expect([await headings(), await windows()]).toEqual([[], []]);
+    expect((await world.rowsOf(ann)).length).toBe(3);
+    const shown = await preferences();
+    expect(Object.keys(shown).toSorted()).toEqual(['categories', 'digest', 'master', 'quietHours']);
+    expect(shown.categories.announcements).toEqual({ email: false, push: true, inApp: true });
+
+    await world.wish(ann, { categories: { announcements: { email: true } } });
+    await tell('wanted again');
+    await world.wish(ann, { categories: { announcements: { email: false } } });
+    await world.forgetMails();
+    await world.sql`delete from notification_windows`;
+    await tell('overridden again');
+    expect(await headings()).toEqual(['overridden again']);
+  });
+
   test('from a digest ends digests', async () => {
     await world.wish(ann, { digest: 'Daily' });
     await hear(1);
