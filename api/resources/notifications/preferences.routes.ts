@@ -44,7 +44,7 @@ export default [
     path: '/notifications/preferences',
     summary: 'Change notification preferences',
     description:
-      'What is absent stays. `digest` collects the mails of some categories; between the times of `quietHours`, in the zone of the user, mails and pushes wait. `email` of a category, turned on, takes an unsubscription from it back.',
+      'What is absent stays. `digest` collects the mails of some categories; between the times of `quietHours`, in the zone of the user, mails and pushes wait. `email` of a category, turned on, takes an unsubscription from it back. Of categories that are not in the list 100 are kept.',
     auth: ['session'],
     impersonation: 'allowed',
     body: Change,

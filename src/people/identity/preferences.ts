@@ -1,3 +1,5 @@
+import { invalidField } from '../../platform/kernel/index.ts';
+
 /** Ways of telling somebody something. */
 const CHANNELS = ['email', 'push', 'inApp'] as const;
 export type NotificationChannel = (typeof CHANNELS)[number];
@@ -72,6 +74,21 @@ export function completePreferences(chosen: PreferencesChange): Preferences {
     quietHours: chosen.quietHours ?? null,
     unsubscribed: chosen.unsubscribed ?? [],
   };
+}
+
+/** Categories without defaults that a person may choose something for: all who are told of a fact have theirs read. */
+const MOST_UNKNOWN = 100;
+const unknownIn = ({ categories }: PreferencesChange): number =>
+  Object.keys(categories ?? {}).filter((name) => !Object.hasOwn(DEFAULTS, name)).length;
+
+/** Throws `validation_failed` for more categories than a person may have; those that are there may stay. */
+export function checkCategories(chosen: PreferencesChange, merged: PreferencesChange): void {
+  if (unknownIn(merged) > Math.max(MOST_UNKNOWN, unknownIn(chosen)))
+    throw invalidField(
+      'categories',
+      `more than ${MOST_UNKNOWN} besides the known ones, choose for those that are there`,
+      'too_big',
+    );
 }
 
 /**

@@ -1,7 +1,13 @@
 import { changeAuditLog, forgetActors, writeAudit } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, bind, equalSecrets, invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
-import { completePreferences, merge, type Preferences, type PreferencesChange } from './preferences.ts';
+import {
+  checkCategories,
+  completePreferences,
+  merge,
+  type Preferences,
+  type PreferencesChange,
+} from './preferences.ts';
 import { locked } from './rules.ts';
 import * as profiles from './profile-store.ts';
 import * as store from './store.ts';
@@ -260,7 +266,9 @@ const preferences = async ({ sql }: IdentityDeps, userId: string): Promise<Prefe
 
 const updatePreferences = ({ sql }: IdentityDeps, userId: string, change: PreferencesChange): Promise<Preferences> =>
   sql.begin(async (tx) => {
-    const merged = merge(found(await profiles.preferencesOf(tx, userId, { lock: true })).preferences, change);
+    const { preferences: chosen } = found(await profiles.preferencesOf(tx, userId, { lock: true }));
+    const merged = merge(chosen, change);
+    if (!change.unsubscribed) checkCategories(chosen, merged); // a mail can be refused by whoever has chosen much
     await profiles.keepPreferences(tx, userId, merged);
     return completePreferences(merged);
   });

@@ -203,6 +203,30 @@ describe('each combination of digest, masters and choice', () => {
   });
 });
 
+test('of categories that are not known a person has 100 at most, over all requests [S178]', async () => {
+  const ann = await world.member('member');
+  const put = (body: object) => ann.client.put('/notifications/preferences', body);
+  const chosen = (from: number, count: number) => ({
+    categories: Object.fromEntries(Array.from({ length: count }, (_, n) => [`own_${from + n}`, { email: false }])),
+  });
+  expect((await put(chosen(0, 99))).status).toBe(200);
+  expect(await put(chosen(99, 2))).toMatchObject({
+    status: 400,
+    body: { errors: [{ field: 'categories', rule: 'too_big' }] },
+  });
+  expect((await put({ categories: { ...chosen(99, 1).categories, replies: { email: false } } })).status).toBe(200);
+  expect((await put(chosen(100, 1))).status).toBe(400);
+  expect((await put({ ...chosen(0, 100), digest: 'Daily' })).status).toBe(200); // those that are there
+  const { body } = await ann.client.get('/notifications/preferences');
+  expect(Object.keys(body.categories)).toHaveLength(110);
+  // what a mail is about can be refused all the same
+  await world.context.identity.updatePreferences(ann.userId, {
+    categories: { approvals: { email: false } },
+    unsubscribed: ['approvals'],
+  });
+  expect((await ann.client.get('/notifications/preferences')).body.categories.approvals.email).toBe(false);
+});
+
 test('digests of more people than one commit holds are one mail for each [NO27]', async () => {
   const payload = postPayload(null);
   await world.hear([{ orgId: world.orgId, topic: 'post.published', entityId: newId(), payload }]);
