@@ -114,6 +114,16 @@ export function percentsReached(budget: BudgetRules, window: BudgetWindow): numb
     .toSorted((a, b) => a - b);
 }
 
+/**
+ * The greatest percentage that counts as announced after a change of the caps: of another cap those that are not reached
+ * are still to come. Without a cap nothing is, and what was announced stays for when it comes back.
+ */
+export function alertedAfter(before: BudgetRules, after: BudgetRules, window: BudgetWindow): number {
+  const cap = capOf(after, window);
+  if (cap === null || cap === capOf(before, window)) return window.alerted;
+  return Math.min(window.alerted, percentsReached(after, { ...window, alerted: 0 }).at(-1) ?? 0);
+}
+
 /** What a settlement writes: `micros` null stands for the amount that was reserved. */
 export interface BudgetSettlement {
   micros: number | null;

@@ -5,6 +5,7 @@ import { bind, type FieldError, fieldError, newId, validationFailed } from '../.
 import { append } from '../../platform/outbox/index.ts';
 import type { Cost, Providers } from '../../providers/registry/index.ts';
 import {
+  alertedAfter,
   type BudgetDomain,
   type BudgetRules,
   type BudgetWindow,
@@ -127,7 +128,10 @@ async function settleLapsed({ sql }: Pick<BudgetDeps, 'sql'>, limit: number): Pr
 const getBudget = async ({ sql }: Pick<BudgetDeps, 'sql'>, orgId: string): Promise<BudgetRules> =>
   (await store.findBudget(sql, orgId)) ?? NO_BUDGET;
 
-/** Changes what is given of the caps; a cap below what is spent refuses the next call. */
+/**
+ * Changes what is given of the caps; a cap below what is spent refuses the next call. What another cap has reached is
+ * announced unless as much was before, and what it has not reached is announced when it is (S238).
+ */
 async function changeBudget(
   { sql, providers }: Pick<BudgetDeps, 'sql' | 'providers'>,
   orgId: string,
@@ -142,7 +146,13 @@ async function changeBudget(
     await store.updateBudget(tx, orgId, budget);
     const detail = { fields: given.map(([name]) => name) };
     await writeAudit(tx, by, { orgId, action: 'ai_budget.updated', resource: 'settings', resourceId: orgId, detail });
-    await announceReached(tx, orgId, await store.lockWindows(tx, orgId), budget);
+    const windows = await store.lockWindows(tx, orgId);
+    for (const window of windows) {
+      const alerted = alertedAfter(before, budget, window);
+      if (alerted !== window.alerted) await store.noteAlerted(tx, orgId, window, alerted);
+      window.alerted = alerted;
+    }
+    await announceReached(tx, orgId, windows, budget);
     return budget;
   });
 }

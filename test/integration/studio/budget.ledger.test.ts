@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one ledger, its caps and its alerts
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { openDatabase, type Sql } from '../../../src/platform/db/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
@@ -326,13 +327,50 @@ describe('alerts', () => {
     ]);
   });
 
-  test('come with a cap that is lowered to what is spent, and not again when it is raised', async () => {
+  test('come with a cap that is lowered to what is spent, and not with one that is raised', async () => {
     await spend(60_000);
     expect(await alerts()).toEqual([]);
     await set({ monthlyCents: 10, alertPercents: [60] });
     await set({ monthlyCents: 100, alertPercents: [60, 7] });
-    await set({ monthlyCents: 10 });
+    await set({ monthlyCents: null });
     expect((await alerts()).map(({ percent }) => percent)).toEqual([60]);
+    await set({ monthlyCents: 10 });
+    expect((await alerts()).slice(1)).toMatchObject([
+      { percent: 7, capCents: 10 },
+      { percent: 60, capCents: 10 },
+    ]);
+    await set({ monthlyCents: null });
+    await set({ monthlyCents: 10 });
+    expect(await alerts()).toHaveLength(3);
+  });
+
+  test('are announced for a cap that was raised as it is reached, each once [NO16, S238]', async () => {
+    const percents = async () => (await alerts()).map(({ domain, percent }) => [domain, percent]);
+    await set({
+      monthlyCents: 10,
+      providers: [{ domain: 'ai', providerId: 'acme', monthlyCents: 10, dailyCents: null }],
+    });
+    await spend(100_000);
+    expect((await percents()).toSorted()).toEqual(
+      [50, 80, 100]
+        .flatMap((percent) => [
+          ['ai', percent],
+          [null, percent],
+        ])
+        .toSorted(),
+    );
+    await set({ monthlyCents: 20 }); // half of it is spent, which is known
+    await spend(50_000, { providerId: 'globex' });
+    expect((await percents()).slice(6)).toEqual([]);
+    await spend(10_000, { providerId: 'globex' });
+    expect((await percents()).slice(6)).toEqual([[null, 80]]);
+    await spend(40_000, { providerId: 'globex' });
+    expect((await percents()).slice(7)).toEqual([[null, 100]]);
+    await set({ alertPercents: [90] });
+    expect((await percents()).slice(8)).toEqual([]);
+    await set({ monthlyCents: 100 });
+    await spend(700_000, { providerId: 'globex' });
+    expect((await alerts()).slice(8)).toMatchObject([{ domain: null, percent: 90, capCents: 100 }]);
   });
 });
 
