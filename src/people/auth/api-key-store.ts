@@ -85,18 +85,22 @@ export async function findKeyHolders(sql: Sql, ids: readonly string[]): Promise<
 /** The part of a holder that depends on the organization. */
 export type RoleInOrg = Pick<KeyHolder, 'orgId' | 'roleKey' | 'granted' | 'tier' | 'graceEndsAt'>;
 
-/** The role of a user in a living org: their own, and the owner's where they have no membership. */
+/**
+ * The role of a user in a living org: their own, and the owner's where they have no membership. Undefined where theirs is
+ * disabled.
+ */
 export async function findRoleIn(sql: Sql, orgId: string, userId: string): Promise<RoleInOrg | undefined> {
   const [row] = await sql<RoleInOrg[]>`
     select o.id as "orgId", coalesce(m.role_key, 'owner') as "roleKey", r.permissions as granted,
       s.tier, s.grace_period_end as "graceEndsAt"
     from organizations o
-    left join memberships m on m.org_id = o.id and m.user_id = ${userId} and not m.disabled
+    left join memberships m on m.org_id = o.id and m.user_id = ${userId}
     left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
     left join subscriptions s on s.org_id = o.id
     where o.id = ${orgId}
       and o.disabled_at is null
-      and o.deleted_at is null`;
+      and o.deleted_at is null
+      and m.disabled is not true`;
   return row;
 }
 

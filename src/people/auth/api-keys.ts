@@ -241,7 +241,7 @@ const findHolders = async ({ sql }: ApiKeyDeps, ids: readonly string[]): Promise
 /**
  * Whom a key stands for in the organization that a request names: its own, and for a super-admin's key any that lives,
  * as its owner where they are no member (MC13).
- * @throws AppError `not_found` for every other organization
+ * @throws AppError `not_found` for every other organization, and where the membership is disabled
  */
 async function holderIn({ sql }: ApiKeyDeps, holder: store.KeyHolder, orgId: string): Promise<store.KeyHolder> {
   if (orgId === holder.orgId) return holder;

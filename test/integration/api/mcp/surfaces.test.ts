@@ -192,6 +192,9 @@ describe('credentials', () => {
     expect(outcomeOf(await sendRpc(admin, callOf('create_post', world.post()), `/mcp/${world.ann.orgId}`))).toBe(
       '403 -32003 insufficient_scope',
     );
+    await world.product.db.sql`
+      update memberships set disabled = true where org_id = ${world.ann.orgId} and user_id = ${eve.userId}`;
+    expect((await sendRpc(admin, rpc('tools/list'), `/mcp/${world.ann.orgId}`)).status).toBe(404);
   });
 
   test('a key in the path works without a header, and stands in no log, metric or refusal [S197, S12]', async () => {
