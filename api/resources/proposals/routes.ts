@@ -56,8 +56,8 @@ export default [
     ...decision,
     path: '/proposals/:id/reject',
     summary: 'Reject a proposal',
-    body: z.strictObject({ reason: z.string().trim().min(1).max(1_000) }),
+    body: z.strictObject({ reason: z.string().trim().min(1).max(1_000).optional() }),
     handle: (call) =>
-      call.rooms.proposals.reject(call.principal.orgId, auditActor(call), call.params.id, call.body.reason),
+      call.rooms.proposals.reject(call.principal.orgId, auditActor(call), call.params.id, call.body.reason ?? null),
   }),
 ];

@@ -83,7 +83,7 @@ async function reject(
   orgId: string,
   by: Person,
   id: string,
-  reason: string,
+  reason: string | null,
 ): Promise<store.ProposalRow> {
   await get(deps, orgId, id);
   await deps.sql.begin(async (tx) => {

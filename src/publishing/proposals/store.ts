@@ -113,7 +113,7 @@ export async function decideProposal(
   sql: Sql,
   orgId: string,
   id: string,
-  decision: { by: string; postIds: readonly string[] } | { by: string; reason: string },
+  decision: { by: string; postIds: readonly string[] } | { by: string; reason: string | null },
 ): Promise<boolean> {
   const isAccepted = 'postIds' in decision;
   const rows = await sql`

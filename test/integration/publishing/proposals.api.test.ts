@@ -85,6 +85,15 @@ describe('a proposal', () => {
     expect(await called(world.key, 'get_proposal', { id })).toMatchObject({ status: 'rejected', reason: 'Too late' });
   });
 
+  test('is rejected without a reason too', async () => {
+    for (const body of [undefined, {}]) {
+      const id = await propose();
+      const { status, body: shown } = await world.ann.client.post(`/proposals/${id}/reject`, body);
+      expect([status, shown.status, shown.reason]).toEqual([200, 'rejected', null]);
+      expect(await called(world.key, 'get_proposal', { id })).toMatchObject({ status: 'rejected', reason: null });
+    }
+  });
+
   test('for a channel of another organization makes no post when it is accepted', async () => {
     const eve = await world.product.signUp();
     const { body: foreign } = await eve.client.post('/integrations/social-connect/sandbox', {
