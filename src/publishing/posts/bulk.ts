@@ -69,14 +69,31 @@ export const paymentPolicy = (sql: Sql, orgId: string): Fragment => sql`
 export const owed = (sql: Sql): Fragment => sql`coalesce(p.created_at < policy.unpaid_since, false)`;
 
 /**
+ * When the post `p` was to go out: an item of a thread at its own time, and one that waits for the item ahead of it with
+ * the one of its thread that has a time.
+ */
+const timeOf = (sql: Sql): Fragment => sql`coalesce(
+          p.due_at,
+          case when p.root_post_id is not null then (
+            select min(q.due_at)
+            from posts q
+            where q.org_id = p.org_id
+              and (q.id = p.root_post_id or q.root_post_id = p.root_post_id)
+              and ${queued(sql, 'q')}
+          ) end,
+          p.publish_date
+        )`;
+/** It is too late for the rule `policy`. */
+const late = (sql: Sql): Fragment => sql`(${timeOf(sql)} < policy.horizon)`;
+
+/**
  * What becomes of a post of the channel row `c`: `p` the post, `policy` the rule; `c.stopped` when the channel still
  * stands still. Where only a brake is left that holds it, it waits for that.
  */
 const resumed = (sql: Sql): Fragment => {
-  const late = sql`(p.publish_date < policy.horizon)`;
   const stands = sql`(c.stopped or ${owed(sql)} or ${overLimit(sql)})`;
-  const dropped = sql`(${queued(sql)} and ${late} and policy.choice = 'drop' and not ${stands})`;
-  const starts = sql`(${queued(sql)} and not ${late} and not ${stands})`;
+  const dropped = sql`(${queued(sql)} and ${late(sql)} and policy.choice = 'drop' and not ${stands})`;
+  const starts = sql`(${queued(sql)} and not ${late(sql)} and not ${stands})`;
   const runs = sql`(${starts} and not ${braked(sql, labelsOf(sql))})`;
   return sql`
     state = case when ${dropped} then 'ERROR' else p.state end,
@@ -109,8 +126,8 @@ const resumeWaiting = (sql: Sql, orgId: string): Fragment => sql`
       and not c.stopped
       and not ${owed(sql)}
       and not ${overLimit(sql)}
-      and (p.publish_date >= policy.horizon or policy.choice = 'drop')
-    returning ${post.names(sql, 'fact', 'p')}`;
+      and (not ${late(sql)} or policy.choice = 'drop')
+    returning ${post.names(sql, 'fact', 'p')}, p.seq`;
 
 const restoreDeleted = (sql: Sql, orgId: string): Fragment => sql`
     update posts p
@@ -121,15 +138,16 @@ const restoreDeleted = (sql: Sql, orgId: string): Fragment => sql`
       and p.deleted_at = c.deleted_at
       and c.deleted_at > now() - interval '30 days'
       and p.state <> 'PUBLISHED'
-    returning ${post.names(sql, 'fact', 'p')}`;
+    returning ${post.names(sql, 'fact', 'p')}, p.seq`;
 
-/** The later items of threads whose first one is given up go with it. */
+/** The items of threads behind one that is given up go with it. */
 const abandonThreads = (sql: Sql, orgId: string): Fragment => sql`
     update posts p
     set state = 'ERROR', detail = 'missed', error_kind = 'missed', error = ${PARENT_FAILED}, updated_at = now()
     from given_up g
     where p.org_id = ${orgId}
-      and p.root_post_id = g.id
+      and p.root_post_id = coalesce(g.root_post_id, g.id)
+      and p.seq > g.seq
       and p.state = 'QUEUE'
       and p.detail = 'scheduled'
       and p.due_at is null

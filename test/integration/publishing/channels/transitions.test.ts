@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one database and one sandbox serve all cases
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { startSandbox } from '../../../../sandbox/index.ts';
 import type { Channels } from '../../../../src/publishing/channels/index.ts';
@@ -261,6 +262,43 @@ describe('reconnecting a channel', () => {
     await db.sql`update organizations set settings = '{"reconnectPolicy":"drop"}' where id = ${orgId}`;
     await login();
     expect(await details(id)).toEqual({ root: 'ERROR missed', reply: 'ERROR missed' });
+  });
+
+  test.each([
+    ['publish', { coming: 'QUEUE scheduled', 'hour late': 'QUEUE scheduled', 'day late': 'QUEUE paused' }],
+    ['ask', { coming: 'QUEUE scheduled', 'hour late': 'QUEUE paused', 'day late': 'QUEUE paused' }],
+    ['drop', { coming: 'QUEUE scheduled', 'hour late': 'ERROR missed', 'day late': 'ERROR missed' }],
+  ])('judges an item of a thread by its own time, not by the date of the root: %s [S135]', async (policy, expected) => {
+    const { id } = await login();
+    for (const [name, hours] of Object.entries({ coming: 2, 'hour late': -1, 'day late': -25 })) {
+      const root = await post(id, `root of ${name}`, { state: 'PUBLISHED', detail: null, hours: -60 });
+      await post(id, name, { detail: 'paused', root, hours });
+      if (name === 'hour late') await post(id, 'behind', { root, due: false });
+    }
+    await db.sql`
+      update posts
+      set publish_date = now() - interval '61 hours'
+      where channel_id = ${id}`;
+    await db.sql`update channels set refresh_needed = true where id = ${id}`;
+    await db.sql`update organizations set settings = ${db.sql.json({ reconnectPolicy: policy })} where id = ${orgId}`;
+    await login();
+    expect(await details(id)).toMatchObject({
+      behind: policy === 'drop' ? 'ERROR missed' : 'QUEUE scheduled',
+      ...expected,
+    });
+  });
+
+  test('judges a post that was sent again by the time of that, and what is behind it with it [S118, S135]', async () => {
+    const { id } = await login();
+    const root = await post(id, 'again', { detail: 'paused', hours: -1 });
+    await post(id, 'reply', { root, due: false });
+    await db.sql`update posts set publish_date = now() - interval '60 hours' where channel_id = ${id}`;
+    await db.sql`update channels set refresh_needed = true where id = ${id}`;
+    await login();
+    expect(await details(id)).toEqual({ again: 'QUEUE scheduled', reply: 'QUEUE scheduled' });
+    await channels.remove(orgId, id); // and what comes back with its channel
+    await login();
+    expect(await details(id)).toEqual({ again: 'QUEUE scheduled', reply: 'QUEUE scheduled' });
   });
 
   test('leaves a disabled channel and its posts unchanged [S246]', async () => {
