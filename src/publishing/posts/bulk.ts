@@ -65,8 +65,9 @@ export const paymentPolicy = (sql: Sql, orgId: string): Fragment => sql`
       where id = ${orgId}
     ) o
   )`;
-/** The organization owes the payment that the post `p` waits for; `policy` as above. */
-export const owed = (sql: Sql): Fragment => sql`coalesce(p.created_at < policy.unpaid_since, false)`;
+/** The organization owes the payment that the post `alias` waits for; `policy` as above. */
+export const owed = (sql: Sql, alias = 'p'): Fragment =>
+  sql`coalesce(${sql(alias)}.created_at < policy.unpaid_since, false)`;
 
 /**
  * When the post `p` was to go out: an item of a thread at its own time, and one that waits for the item ahead of it with

@@ -2,10 +2,11 @@ import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import { holds, writeConsent } from '../approval/consent.ts';
 import { consentOfEdit } from '../approval/consent-of-edit.ts';
+import { owed, paymentPolicy } from '../bulk.ts';
 import type { PostsOptions } from '../deps.ts';
 import { pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { awaitsApproval, braked, type Labels, overLimit, queuedDetail } from '../state.ts';
+import { awaitsApproval, braked, type Labels, overLimit, paused, queuedDetail } from '../state.ts';
 import type { PostChange } from './input.ts';
 import {
   answer,
@@ -55,7 +56,7 @@ const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {
     change.campaignTag !== undefined ||
     Object.keys(post.pick('thread', change)).length > 0;
   return sql<FoundThread[]>`
-    with ${lockedThread(sql, target)}, edit as materialized (
+    with ${lockedThread(sql, target)}, ${paymentPolicy(sql, target.orgId)}, edit as materialized (
       select g.given, t.*
       from (select ${JSON.stringify(given)}::text::jsonb${tagsInCampaign(sql, change.campaignTag)} as given) g
       cross join lateral jsonb_to_record(g.given) as t (${post.record(sql, 'edit')}, ${post.record(sql, 'thread')})
@@ -82,6 +83,10 @@ const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {
           from: withChannel(sql, enteredPause(sql), sql`channel`),
           payload: pausedFact(sql, pauseReason(sql)),
         },
+        'post.resumed': {
+          from: withChannel(sql, sql`(select * from changed where ${leftPause(sql)})`, sql`channel`),
+          payload: pausedFact(sql, sql`'channel'`),
+        },
       },
     )}
     ${answer(sql, target, sql`, v.consent`)}`;
@@ -96,6 +101,35 @@ const enteredPause = (sql: Sql): Fragment => sql`(
               and detail_before is distinct from 'paused'
           )`;
 
+/** Items that no longer wait, of rows of `changed`. */
+const leftPause = (sql: Sql): Fragment =>
+  sql`(state = 'QUEUE' and state_before = 'QUEUE' and detail = 'scheduled' and detail_before = 'paused')`;
+
+/**
+ * The row `alias` is paused though its channel `c` works: it was too late when that worked again, and a person decides
+ * (S135). It waits neither for a brake nor for a payment or for room in the plan.
+ */
+const isLeftPaused = (sql: Sql, alias: string): Fragment => sql`(
+            ${paused(sql, alias)}
+            and not ${sql(alias)}.on_brake
+            and not c.disabled
+            and not c.refresh_needed
+            and not ${overLimit(sql, alias)}
+            and not (select ${owed(sql, alias)} from policy)
+            and ( -- one that was paused while this waited for the lock waits for what the snapshot does not show
+              select o.detail
+              from posts o
+              where o.org_id = ${sql(alias)}.org_id
+                and o.id = ${sql(alias)}.id
+            ) = 'paused'
+          )`;
+
+/** Nothing but that an item `t` goes on which is left paused, of a thread whose root is out: it has no date to be given. */
+const letsGoOn = (sql: Sql, { status, campaignTag, ...change }: Edit): Fragment =>
+  status === 'schedule' && campaignTag === undefined && Object.keys(post.pick('thread', change)).length === 0
+    ? isLeftPaused(sql, 't')
+    : sql`false`;
+
 /** `t` is the post, `r` the root of its thread. */
 const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean): Fragment => {
   const { version, status, judged, unjudged = false } = change;
@@ -104,7 +138,7 @@ const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean)
         ${outdated(sql)}
         when t.id is null then 'not_found'
         when t.in_flight or (${isWhole} and r.in_flight) then 'in_flight'
-        when t.state = 'PUBLISHED' or (${isWhole} and r.state = 'PUBLISHED') then 'published'
+        when t.state = 'PUBLISHED' or ${isWhole} and r.state = 'PUBLISHED' and not ${letsGoOn(sql, change)} then 'published'
         when (t.undecided or r.undecided) and (${status !== undefined} or e.given ? 'publishDate') then 'undecided'
         when ${version ?? null}::int <> t.version then 'stale'
         when r.on_brake and e.given ? 'group' and e."group" <> r.group_id then 'braked'
@@ -113,13 +147,14 @@ const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean)
         when ${status !== undefined} and ${overLimit(sql, 'r')} then 'over_limit'
         when ${status === 'schedule'} and c.disabled then 'disabled'
         when (
-            ${status === 'schedule'} and r.state <> 'QUEUE'
+            ${status === 'schedule'} and r.state not in ('QUEUE', 'PUBLISHED')
+            or ${status === 'schedule'} and ${isLeftPaused(sql, 'r')}
             or e.given ? 'publishDate' and r.state = 'QUEUE' and ${status !== 'draft'}
           )
           and coalesce(e."publishDate", r.publish_date) < now() - interval '24 hours' then 'too_old'
         when not ${judged}
           and (
-            ${status === 'schedule'} and r.state <> 'QUEUE'
+            ${status === 'schedule'} and r.state not in ('QUEUE', 'PUBLISHED')
             or ${unjudged} and (t.state = 'QUEUE' or ${awaitsApproval(sql, 't')})
           ) then 'unjudged'
         else 'done'
@@ -178,6 +213,7 @@ const editedDueAt = (sql: Sql): Fragment => sql`case
           when p.root_post_id is null
             and (b.state <> 'QUEUE' or e.given ? 'publishDate') then coalesce(e."publishDate", p.publish_date)
           when b.state <> 'QUEUE' then null
+          when p.root_post_id is null then coalesce(p.due_at, p.publish_date)
           else p.due_at
         end`;
 
@@ -208,6 +244,7 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
           select a.held, a.state, a.state = 'QUEUE' and (
               b.state <> 'QUEUE'
               or b.detail = 'retrying' and e.given ? 'publishDate'
+              or (${status === 'schedule'} or e.given ? 'publishDate') and ${isLeftPaused(sql, 'b')}
               or b.detail in ('scheduled', 'retrying') and e.given ? 'group'
               or b.detail in ('scheduled', 'retrying') and e.given ? 'tagIds' and ${braked(sql, labelsAfter(sql, 'b'))}
             ) as enters
@@ -237,12 +274,14 @@ const editEntry = (sql: Sql, agent: string | undefined) => ({
         when detail = 'awaiting_approval' then 'edited'
         when state = 'DRAFT' and state_before = 'QUEUE' then 'cancelled'
         when state = 'QUEUE' and state_before <> 'QUEUE' then 'scheduled'
+        when ${leftPause(sql)} then 'resumed'
         else 'edited'
       end`,
   message: sql`case
         when detail = 'awaiting_approval' then 'Edited'
         when state = 'DRAFT' and state_before = 'QUEUE' then 'Taken out of the queue'
         when state = 'QUEUE' and state_before <> 'QUEUE' then 'Scheduled'
+        when ${leftPause(sql)} then 'A person lets it go on'
         else 'Edited'
       end`,
   data: sql`jsonb_build_object('publishDate', publish_date)${

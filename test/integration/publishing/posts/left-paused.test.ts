@@ -1,0 +1,190 @@
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { needsLogin, saveLogin } from '../../../../src/publishing/channels/transitions.ts';
+import { newId } from '../../../../src/platform/kernel/index.ts';
+import { eventually } from '../../../support/wire/eventually.ts';
+import { sealedLogin } from '../../../support/worlds/publishing/world.ts';
+import { element, later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
+
+// Posts that were too late when their channel worked again: they stay paused until a person says when they go out.
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const routes = await openPostRoutes();
+const { db, network, ann, connect, schedule, create, made, read, published } = routes;
+const { sql } = db;
+afterAll(routes.close);
+let channel: string;
+beforeEach(async () => {
+  network.behave = undefined;
+  channel = await connect(ann.orgId, 'Sick');
+});
+afterEach(() => sql`update organizations set settings = settings - 'reconnectPolicy' where id = ${ann.orgId}`);
+
+const stop = () => needsLogin(sql, ann.orgId, channel, 'revoked');
+const login = () =>
+  saveLogin(sql, { lockOrg: async () => {}, admit: async () => {} } as never, ann.orgId, {
+    newId: newId(),
+    providerId: 'fake',
+    providerVersion: 'v1',
+    internalId: channel,
+    name: 'Sick',
+    handle: 'sick',
+    picture: null,
+    credentials: sealedLogin(channel),
+    tokenExpiresAt: null,
+    mayReplace: true,
+  });
+const own = (more: object = {}) => schedule({ posts: [element(channel)], ...more });
+/** Puts the date of a thread, and the times of its items, so far back. */
+const moveBack = (id: string, ms: number) => sql`
+  update posts
+  set publish_date = publish_date - ${ms}::float8 * interval '1 ms',
+    due_at = due_at - ${ms}::float8 * interval '1 ms'
+  where id = ${id} or root_post_id = ${id}`;
+/** A post that was due two days before its channel works again. */
+async function leftPaused(body: object = own()): Promise<string> {
+  const id = await made(body);
+  await stop();
+  await moveBack(id, 2 * DAY);
+  await login();
+  expect(await read(id)).toMatchObject({ state: 'QUEUE', detail: 'paused' });
+  return id;
+}
+const kinds = async (id: string) =>
+  (await ann.client.get(`/posts/${id}/timeline`)).body.items.map(({ kind }: { kind: string }) => kind);
+const resumedFacts = (id: string) => sql`select payload from outbox where topic = 'post.resumed' and entity_id = ${id}`;
+
+describe('a post that was too late when its channel worked again', () => {
+  test.each([
+    ['PUT /posts/:id/date', (id: string, date: string) => ann.client.put(`/posts/${id}/date`, { date })],
+    [
+      'PUT /posts/:id/date with the action update',
+      (id: string, date: string) => ann.client.put(`/posts/${id}/date`, { date, action: 'update' }),
+    ],
+    ['PUT /posts/:id', (id: string, publishDate: string) => ann.client.put(`/posts/${id}`, { publishDate })],
+    [
+      'PATCH /posts/:id',
+      (id: string, publishDate: string) => ann.client.send('PATCH', `/posts/${id}`, { publishDate }),
+    ],
+    [
+      'POST /posts of the type schedule',
+      (id: string, date: string) =>
+        create({
+          type: 'schedule',
+          date,
+          posts: [{ integration: { id: channel }, value: [{ content: 'again', id }, { content: 'behind' }] }],
+        }),
+    ],
+  ])('goes out at the date that it is given by %s [S106, S113, S135, S117]', async (_, give) => {
+    const id = await leftPaused();
+    const date = later(3 * HOUR);
+    const answer = await give(id, date);
+    expect([answer.text, answer.status]).toEqual([answer.text, answer.status < 300 ? answer.status : 200]);
+    expect(await read(id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled', publishDate: date });
+    expect(await kinds(id)).toEqual(['created', 'paused', 'resumed']);
+    expect(await resumedFacts(id)).toMatchObject([{ payload: { reason: 'channel', detail: 'scheduled' } }]);
+    expect((await ann.client.put(`/posts/${id}/date`, { date: later(-HOUR) })).status).toBe(200);
+    await published(id);
+  });
+
+  test('goes out at once as a body of the type now says [S106, S135]', async () => {
+    const id = await leftPaused();
+    const body = { type: 'now', posts: [element(channel, 'now', { value: [{ content: 'now', id }] })] };
+    expect((await create(body)).status).toBe(201);
+    await published(id);
+  });
+
+  test('is not sent at its old date by a mere status, unless that is a day ago at most [S104, S114]', async () => {
+    const id = await leftPaused();
+    expect((await ann.client.put(`/posts/${id}/status`, { status: 'schedule' })).body).toMatchObject({
+      code: 'date_in_past',
+    });
+    expect(await read(id)).toMatchObject({ detail: 'paused' });
+    await sql`
+      update organizations
+      set settings = settings || '{"reconnectPolicy":"ask"}'
+      where id = ${ann.orgId}`;
+    const asked = await made(own());
+    await stop();
+    await moveBack(asked, 3 * HOUR);
+    await login();
+    expect(await read(asked)).toMatchObject({ detail: 'paused' });
+    expect((await ann.client.put(`/posts/${asked}/status`, { status: 'schedule' })).status).toBe(200);
+    await published(asked);
+  });
+
+  test('an item whose root is out goes out when it is scheduled [S114, S135]', async () => {
+    const body = own({
+      type: 'now',
+      posts: [{ integration: { id: channel }, value: [{ content: 'root' }, { content: 'item', delay: 60 }] }],
+    });
+    const id = await made(body);
+    await published(id);
+    const [item] = (await read(id)).thread as { id: string }[];
+    await stop();
+    await moveBack(id, 2 * DAY);
+    await login();
+    expect((await read(item!.id)).detail).toBe('paused');
+    expect((await ann.client.put(`/posts/${item!.id}/date`, { date: later() })).status).toBe(409);
+    expect((await ann.client.put(`/posts/${item!.id}/status`, { status: 'schedule' })).status).toBe(200);
+    await published(item!.id);
+    expect(await kinds(id)).not.toContain('resumed');
+  });
+
+  test('waits on for what else holds it: a login, a stopped channel, a brake and a payment [S80, S107, S123]', async () => {
+    const date = later(3 * HOUR);
+    const giveDate = async (id: string) => {
+      expect((await ann.client.put(`/posts/${id}/date`, { date, action: 'update' })).status).toBe(200);
+      expect(await read(id)).toMatchObject({ state: 'QUEUE', detail: 'paused', publishDate: date });
+    };
+    const id = await leftPaused();
+    await stop();
+    await giveDate(id);
+    await login();
+    expect(await read(id)).toMatchObject({ detail: 'scheduled' });
+
+    const braked = await leftPaused();
+    await ann.client.post('/posts/pause', { scope: 'channel', id: channel });
+    await giveDate(braked);
+    const release = { scope: 'channel', id: channel, spacingSeconds: 0 };
+    expect((await ann.client.post('/posts/resume', release)).body.plan).toMatchObject(
+      [id, braked].map((postId) => ({ postId, at: date })),
+    );
+
+    const disabled = await leftPaused();
+    await sql`update channels set disabled = true where id = ${channel}`;
+    await giveDate(disabled);
+    await sql`update channels set disabled = false where id = ${channel}`;
+
+    const owed = await leftPaused();
+    await sql`
+      insert into subscriptions (id, org_id, tier, period, identifier, total_channels, grace_period_end, lapsed)
+      values (${newId()}, ${ann.orgId}, 'PRO', 'MONTHLY', ${newId()}, 10, now() + interval '1 hour', true)`;
+    await giveDate(owed);
+    await sql`delete from subscriptions where org_id = ${ann.orgId}`;
+    expect((await ann.client.put(`/posts/${owed}/date`, { date })).status).toBe(200);
+    expect(await read(owed)).toMatchObject({ detail: 'scheduled' });
+  });
+
+  test('stays paused when the grace period ends while it is edited [S80]', async () => {
+    const id = await made(own());
+    let giving: Promise<unknown> | undefined;
+    await sql.begin(async (ending) => {
+      await ending`select from channels where id = ${channel} for update`;
+      await ending`
+        insert into subscriptions (id, org_id, tier, period, identifier, total_channels, grace_period_end, lapsed)
+        values (${newId()}, ${ann.orgId}, 'PRO', 'MONTHLY', ${newId()}, 10, now() + interval '1 hour', true)`;
+      await ending`update posts set detail = 'paused' where id = ${id}`;
+      giving = ann.client.put(`/posts/${id}/date`, { date: later(3 * HOUR) });
+      await eventually(
+        'the edit waits for the channel',
+        async () =>
+          (await sql`select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)
+            .length === 1,
+      );
+    });
+    expect(await giving).toMatchObject({ status: 200 });
+    expect(await read(id)).toMatchObject({ state: 'QUEUE', detail: 'paused' });
+    await sql`delete from subscriptions where org_id = ${ann.orgId}`;
+  });
+});
