@@ -3,7 +3,7 @@ import type { Billing } from '../../entitlements/index.ts';
 import type { Database, Fragment, Sql } from '../../platform/db/index.ts';
 import { AppError } from '../../platform/kernel/index.ts';
 import { announce } from '../../platform/outbox/index.ts';
-import { dropPosts, marksOfNewChannel, pausePosts, resumePosts } from '../posts/index.ts';
+import { catchUpStopped, dropPosts, marksOfNewChannel, pausePosts, resumePosts } from '../posts/index.ts';
 
 // Locks are taken in this order: what counts for the org, where the transition may raise it, the channel's row, the
 // choice that becomes it, then its posts. What becomes of the posts is in `posts/bulk.ts`: CTEs over the CTE `channel` of each statement.
@@ -27,7 +27,7 @@ async function locked<R>(
         ? transaction`id = ${channel.id}`
         : transaction`provider_id = ${channel.providerId} and internal_id = ${channel.internalId}`;
     const [found] = await transaction<Found[]>`
-      select disabled, refresh_needed as "refreshNeeded", deleted_at is not null as deleted
+      select id, disabled, refresh_needed as "refreshNeeded", deleted_at is not null as deleted
       from channels
       where org_id = ${orgId}
         and ${which}
@@ -38,6 +38,7 @@ async function locked<R>(
 }
 /** The row as it was locked. */
 interface Found {
+  id: string;
   disabled: boolean;
   refreshNeeded: boolean;
   deleted: boolean;
@@ -207,7 +208,10 @@ export function remove(database: Database, orgId: string, id: string, by?: Audit
  */
 export function enable(database: Database, plan: Plan, orgId: string, id: string, by?: AuditActor): Promise<boolean> {
   const start = async (sql: Sql, found: Found | undefined): Promise<boolean> => {
-    if (found?.disabled && !found.deleted && !found.refreshNeeded) await plan.admit(sql, orgId, 'channel');
+    if (found?.disabled && !found.deleted && !found.refreshNeeded) {
+      await plan.admit(sql, orgId, 'channel');
+      await catchUpStopped(sql, orgId, id);
+    }
     const rows = await sql`
       with channel as (
         select id, org_id, refresh_needed as stopped, brakes, deleted_at
@@ -243,7 +247,8 @@ export async function resumeQueue(sql: Sql, orgId: string, reason: 'billing' | '
       and not exists (select 1 from organizations o where o.id = ${orgId} and o.disabled_at is not null)
     order by id
     for update`;
-  for (const { id } of working)
+  for (const { id } of working) {
+    await catchUpStopped(sql, orgId, id);
     await sql`
       with channel as (
         select id, org_id, false as stopped, brakes, deleted_at
@@ -256,6 +261,7 @@ export async function resumeQueue(sql: Sql, orgId: string, reason: 'billing' | '
       from channel o, next
       where c.org_id = ${orgId}
         and c.id = o.id`;
+  }
 }
 
 export interface LoggedIn {
@@ -342,6 +348,7 @@ async function save(
   found: Found | undefined,
 ): Promise<SavedLogin | undefined> {
   const full = await fullFor(sql, plan, orgId, found);
+  if (found && !full && (found.deleted || !found.disabled)) await catchUpStopped(sql, orgId, found.id);
   const [row] = await sql<{ id: string; created: boolean }[]>`
       with channel as (
         select id, org_id, (disabled or ${full !== undefined}) and deleted_at is null as stopped, brakes,

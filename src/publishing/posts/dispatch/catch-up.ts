@@ -1,9 +1,11 @@
-import type { Sql } from '../../../platform/db/index.ts';
+import type { Fragment, Sql } from '../../../platform/db/index.ts';
+import { owed, paymentPolicy } from '../bulk.ts';
 import { timeline } from '../journal.ts';
 import { followingDate, type Following } from '../recurrence.ts';
 import type { PostsDeps } from '../deps.ts';
 import type { ReadColumns } from '../row.ts';
-import { recurs, waiting } from '../state.ts';
+import { PAST_MS } from '../rules.ts';
+import { overLimit, queued, recurs, waiting } from '../state.ts';
 
 interface Overtaken extends Pick<ReadColumns, 'id' | 'orgId' | 'recurrence' | 'publishDate' | 'version'> {}
 const POSTS_AT_ONCE = 200;
@@ -35,17 +37,47 @@ export async function catchUp(
       limit ${POSTS_AT_ONCE}`;
     for (const one of overtaken) {
       const latest = followingDate(one.recurrence!, one.publishDate, endedAt, Infinity);
-      if (latest && latest.at <= endedAt) await moveTo(sql, one, latest);
+      if (latest && latest.at <= endedAt) await moveTo(sql, one, latest, waiting(sql));
     }
     last = overtaken.at(-1)?.id;
     if (overtaken.length < POSTS_AT_ONCE) return;
   }
 }
 
+/**
+ * Moves posts of series that are more than a day late in a channel that is about to work again, whose row is locked: to
+ * the latest date that has gone by, where that is less than a day ago, else to the next one. They would stay paused until
+ * a person decides, and their series with them. Where what is late is dropped, a series goes on by itself.
+ */
+export async function catchUpStopped(sql: Sql, orgId: string, channelId: string): Promise<void> {
+  const late = await sql<(Overtaken & { now: Date })[]>`
+    with ${paymentPolicy(sql, orgId)}
+    select p.id, p.org_id as "orgId", p.recurrence, p.publish_date as "publishDate", p.version, now() as now
+    from policy, channels c
+    join posts p on p.org_id = c.org_id and p.channel_id = c.id
+    where c.org_id = ${orgId}
+      and c.id = ${channelId}
+      and ${recurs(sql)}
+      and ${queued(sql)}
+      and (p.detail = 'paused' and p.deleted_at is null or p.deleted_at = c.deleted_at)
+      and not p.on_brake
+      and not ${overLimit(sql)}
+      and not ${owed(sql)}
+      and policy.choice <> 'drop'
+      and coalesce(p.due_at, p.publish_date) < now() - ${PAST_MS}::float8 * interval '1 ms'
+    order by p.id`;
+  for (const { now, ...one } of late) {
+    const following = followingDate(one.recurrence!, one.publishDate, now, PAST_MS);
+    if (following) await moveTo(sql, one, following, queued(sql));
+  }
+}
+
+/** `movable`: what has to hold of the post `p` still. */
 const moveTo = (
   sql: Sql,
   { id, orgId, publishDate, version }: Overtaken,
   { at, recurrence, skipped }: Following,
+  movable: Fragment,
 ) => sql`
   with channel as materialized (
     select c.id
@@ -62,7 +94,7 @@ const moveTo = (
       and p.id = ${id}
       and p.channel_id = c.id
       and p.version = ${version}
-      and ${waiting(sql)}
+      and ${movable}
     returning p.id, p.org_id
   ), behind as (
     update posts p

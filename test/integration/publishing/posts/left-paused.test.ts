@@ -188,3 +188,66 @@ describe('a post that was too late when its channel worked again', () => {
     await sql`delete from subscriptions where org_id = ${ann.orgId}`;
   });
 });
+
+describe('a post of a series that was more than a day late when its channel worked again', () => {
+  const series = (inter: number) => made(own({ inter }));
+  const backInTwoDays = async (id: string) => {
+    await stop();
+    await moveBack(id, 2 * DAY);
+    await login();
+    return read(id);
+  };
+  const inMs = ({ publishDate }: { publishDate: string }) => Date.parse(publishDate) - Date.parse(later(0));
+  const rest = async (id: string) => (await ann.client.get(`/posts/${id}/timeline`)).body.items.slice(2);
+
+  test('goes out late at the latest date that has gone by since, and names the others [S120, S135]', async () => {
+    const id = await series(1);
+    const { publishDate } = await read(id);
+    const moved = await backInTwoDays(id);
+    expect(moved).toMatchObject({ state: 'QUEUE', detail: 'scheduled' });
+    expect([inMs(moved) > -DAY, inMs(moved) < -22 * HOUR]).toEqual([true, true]);
+    expect((await rest(id))[0]).toMatchObject({
+      kind: 'scheduled',
+      data: { skipped: [new Date(Date.parse(publishDate) - 2 * DAY).toISOString()] },
+    });
+  });
+
+  test.each(['publish', 'ask'])(
+    'waits for its next date where that is the nearer one: %s [S120, S135]',
+    async (policy) => {
+      await sql`update organizations set settings = settings || ${sql.json({ reconnectPolicy: policy })} where id = ${ann.orgId}`;
+      const id = await series(7);
+      const moved = await backInTwoDays(id);
+      expect(moved).toMatchObject({ state: 'QUEUE', detail: 'scheduled' });
+      expect(inMs(moved)).toBeGreaterThan(4 * DAY);
+      expect((await rest(id)).map(({ kind }: { kind: string }) => kind)).toEqual(['scheduled', 'resumed']);
+    },
+  );
+
+  test('stays where its channel does not work yet, or where nothing follows [S120, S135]', async () => {
+    const id = await series(7);
+    const last = await made(own({ recurrence: { rrule: 'FREQ=DAILY;COUNT=2', timezone: 'UTC' } }));
+    await sql`update channels set disabled = true where id = ${channel}`;
+    await moveBack(last, 5 * DAY);
+    await sql`update posts set detail = 'paused' where id = ${last}`;
+    expect(await backInTwoDays(id)).toMatchObject({ detail: 'paused' });
+    expect(inMs(await read(id))).toBeLessThan(-DAY);
+    await ann.client.post('/integrations/enable', { id: channel });
+    expect(await read(id)).toMatchObject({ detail: 'scheduled' });
+    expect(await read(last)).toMatchObject({ state: 'QUEUE', detail: 'paused' });
+  });
+
+  test('is missed where that is the policy, and its series goes on by another post [S120, S135]', async () => {
+    await sql`update organizations set settings = settings || '{"reconnectPolicy":"drop"}' where id = ${ann.orgId}`;
+    expect(await backInTwoDays(await series(7))).toMatchObject({ state: 'ERROR', detail: 'missed' });
+  });
+
+  test('comes back at a date to come with a channel that was deleted [S120, S136]', async () => {
+    const id = await series(7);
+    await ann.client.send('DELETE', `/integrations/${channel}`);
+    await moveBack(id, 2 * DAY);
+    await login();
+    expect(await read(id)).toMatchObject({ detail: 'scheduled' });
+    expect(inMs(await read(id))).toBeGreaterThan(4 * DAY);
+  });
+});
