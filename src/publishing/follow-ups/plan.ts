@@ -5,12 +5,12 @@ import type { Reply } from './row.ts';
 // Rows of what follows a publication, as parts of the statement that publishes: so nothing can be published without
 // them, and a post that nothing follows costs no statement, only a look at its settings, which are at hand there.
 
-/** A thread whose items are not out is looked at again after this long, whatever comes of them. */
+/** A thread with items that may still go out is looked at again after this long, whatever comes of them. */
 const THREAD_DAYS = 1;
 
 /**
- * Whether items of the thread of `root` are not out, but for those that `but` says, of items `q`: what this statement
- * changes itself it does not see.
+ * Whether items of the thread of `root` may still go out by themselves, but for those that `but` says, of items `q`: what
+ * this statement changes itself it does not see. One that has failed is waited for no longer.
  */
 export const hasOpenItems = (
   sql: Sql,
@@ -22,17 +22,21 @@ export const hasOpenItems = (
             and q.org_id = ${org}
             and not (${but})
             and q.deleted_at is null
-            and q.state <> 'PUBLISHED'
+            and q.state in ('QUEUE', 'DRAFT')
         )`;
 
 /**
  * Plans the first comment and the post plugs of first items. A first comment has its time when the last item of its
- * thread is out; an item that is published is the reason to look.
+ * thread is out, or has failed, with which those behind it are given up; an item that is settled is the reason to look.
  */
-export const planFollowUps: FollowUpsPort['plan'] = (sql, published) => sql`
-    published as materialized (
+export const planFollowUps: FollowUpsPort['plan'] = (sql, settled) => sql`
+    to_follow as materialized (
       select *
-      from ${published} t
+      from ${settled} t
+    ), published as (
+      select *
+      from to_follow
+      where state = 'PUBLISHED'
     ), planned_comments as (
       insert into post_follow_ups (org_id, post_id, kind, channel_id, due_at)
       select r.org_id, r.id, 'first_comment', r.channel_id, now() + case when exists (
@@ -69,13 +73,17 @@ export const planFollowUps: FollowUpsPort['plan'] = (sql, published) => sql`
     ), ended_threads as (
       update post_follow_ups f
       set due_at = now()
-      from published s
+      from to_follow s
       where s.root_post_id is not null
         and f.post_id = s.root_post_id
         and f.org_id = s.org_id
         and f.kind = 'first_comment'
         and f.state = 'waiting'
-        and not ${hasOpenItems(sql, { org: sql`s.org_id`, root: sql`s.root_post_id`, but: sql`q.id = s.id` })}
+        and not ${hasOpenItems(sql, {
+          org: sql`s.org_id`,
+          root: sql`s.root_post_id`,
+          but: sql`q.id = s.id or s.state = 'ERROR' and q.state = 'QUEUE' and q.seq > s.seq`,
+        })}
       returning f.post_id, f.due_at
     ), follow_ups as (
       select distinct post_id

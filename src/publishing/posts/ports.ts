@@ -175,10 +175,11 @@ export interface ProfilesPort {
  */
 export interface FollowUpsPort {
   /**
-   * The CTE `follow_ups (post_id)` with the posts that something follows now; `published` has the rows of `posts` that
-   * the statement publishes (id, org_id, channel_id, root_post_id, settings), the settings of first items at least.
+   * The CTE `follow_ups (post_id)` with the posts that something follows now; `settled` has the rows of `posts` that the
+   * statement publishes or gives up (id, org_id, channel_id, root_post_id, state, seq, settings), the settings of first
+   * items at least.
    */
-  plan(sql: Sql, published: Fragment): Fragment;
+  plan(sql: Sql, settled: Fragment): Fragment;
   /**
    * What waits for the end of a thread has its time if the thread has ended, as later items are deleted: behind the
    * statement that deletes them, which has seen nothing of items that were settled while it waited for the channel.

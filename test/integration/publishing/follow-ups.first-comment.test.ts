@@ -423,6 +423,46 @@ describe('of a thread', () => {
     for (const id of ids.slice(1)) expect(await followUpsOf(db.sql, id)).toEqual([]);
   });
 
+  test.each([
+    ['first', 1],
+    ['last', 2],
+  ])('comes when its %s item is refused: nothing goes out behind that [PO6]', async (_, refused) => {
+    network.behave = async (one, __, accept) => {
+      if (one.id === ids[refused]) throw new ProviderError('rejected', 'Not this one');
+      return accept();
+    };
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const ids = Array.from({ length: 3 }, newId);
+    await admit(
+      world,
+      orgId,
+      ids.map((id, n) =>
+        newPost(channelId, {
+          ...withComment,
+          id,
+          ...(n > 0 && { rootPostId: ids[0]!, parentPostId: ids[n - 1]! }),
+        }),
+      ),
+    );
+    await untilState(ids[0]!, 'done');
+    expect((await Promise.all(ids.map((id) => stateOf(db.sql, id)))).map(({ state }) => state)).toEqual(
+      ids.map((__, n) => (n < refused ? 'PUBLISHED' : 'ERROR')),
+    );
+    expect(madeFor({ id: ids[0]! })).toHaveLength(1);
+  });
+
+  test('waits for the items that go on behind one whose release a person named [PO6, S118]', async () => {
+    const { orgId, ids } = await threadOf(3);
+    await db.sql`
+      update posts
+      set state = 'ERROR', detail = null, due_at = null, error_kind = 'network', error = 'x',
+        published_at = null, release_id = null
+      where id in ${db.sql(ids.slice(2))}`;
+    await world.context.posts.setRelease(orgId, ids[2]!, { releaseId: 'r-named' });
+    expect(await stateOf(db.sql, ids[3]!)).toMatchObject({ state: 'QUEUE' });
+    expect((await firstOf(ids[0]!)).waitsMs).toBeGreaterThan(3_600_000);
+  });
+
   test('comes when the items that were not out are deleted [PO6]', async () => {
     const { orgId, ids } = await threadOf(1);
     await postActorOf(world, orgId, ids[1]!).cancel({});

@@ -203,7 +203,11 @@ const release = (
         ),
         payload: releasedFact(sql),
       },
-    })}, ${followUps.plan(sql, sql`released`)}
+    })}, ${followUps.plan(
+      sql,
+      // what goes on behind it counts as given up as this statement sees it
+      sql`(select * from released where root_post_id is null or not exists (select from opened))`,
+    )}
     ${answer(sql, target, sql`, case when exists (select from opened where state = 'DRAFT') then v.consent end as consent`)}`;
 
 const releaseVerdict = (sql: Sql, { orgId }: Target, by: PostAuthor | undefined): Fragment => sql`
@@ -229,7 +233,7 @@ const markReleased = (sql: Sql, { orgId }: Target, releaseId: string): Fragment 
         and b.is_target
         and p.id = b.id
         and p.org_id = ${orgId}
-      returning ${post.names(sql, 'fact', 'p')}, p.settings, b.state as state_before`;
+      returning ${post.names(sql, 'fact', 'p')}, p.seq, p.settings, b.state as state_before`;
 
 /** The later items of the thread, which were given up or wait, go on after the released one. */
 const openLaterItems = (sql: Sql, { orgId }: Target): Fragment => sql`

@@ -102,7 +102,7 @@ export function settleOf({ clock, incarnation, leaseMs, unconfirmedMs, lateMs, f
       claimedEntry(sql),
       { from: sql`abandoned`, kind: 'failed', message: PARENT_FAILED },
       { from: sql`opened where on_brake`, kind: 'paused', message: 'A brake is on' },
-    )}, ${facts(sql, lateMs)}, ${followUps.plan(sql, sql`(select * from settled where state = 'PUBLISHED')`)}
+    )}, ${facts(sql, lateMs)}, ${followUps.plan(sql, sql`(select * from settled where state in ('PUBLISHED', 'ERROR'))`)}
     select i.n, i."channelId", s.n is not null as settled, s.look_up_at as "lookUpAt",
       u.post_id as followed, ${isLocked(sql)} as locked,${claimedColumns(sql)}
     from input i
