@@ -16,6 +16,8 @@ export async function findSlot(
 ): Promise<Date> {
   if (channelId !== undefined && !(await hasChannel(sql, orgId, channelId))) throw notFound('Integration not found');
   const times = await findPostingTimes(sql, orgId, channelId);
+  if (times?.minutes.length === 0)
+    throw new AppError('conflict', 'No posting times are set: set some for a channel, or choose a date');
   const slots = slotsOf({
     minutes: times?.minutes ?? DEFAULT_TIMES,
     timezone: times?.timezone ?? 'UTC',
@@ -42,7 +44,10 @@ function take(slots: Iterator<Date>): Date[] {
 const hasChannel = async (sql: Sql, orgId: string, channelId: string): Promise<boolean> =>
   (await sql`select 1 from channels where org_id = ${orgId} and id = ${channelId} and deleted_at is null`).length > 0;
 
-/** Posting times, in minutes after midnight, of the channels that can be posted to, and the zone they are meant in. */
+/**
+ * Posting times, in minutes after midnight, of the channels that can be posted to, and the zone they are meant in.
+ * Undefined: there is no such channel.
+ */
 async function findPostingTimes(
   sql: Sql,
   orgId: string,
@@ -50,11 +55,13 @@ async function findPostingTimes(
 ): Promise<{ timezone: string; minutes: number[] } | undefined> {
   const [row] = await sql<{ timezone: string; minutes: number[] | null }[]>`
     select o.timezone, (
-      select array_agg(distinct m order by m)
-      from channels c, unnest(c.posting_times) m
+      select coalesce(array_agg(distinct m order by m) filter (where m is not null), '{}')
+      from channels c
+      left join unnest(c.posting_times) m on true
       where c.org_id = o.id
         and c.deleted_at is null
         and ${channelId === undefined ? sql`not c.disabled` : sql`c.id = ${channelId}`}
+      having count(*) > 0
     ) as minutes
     from organizations o
     where o.id = ${orgId}`;

@@ -117,6 +117,16 @@ describe('reading posts', () => {
     expect((await key.get('/public/v1/find-slot')).status).toBe(200);
     for (const id of [newId(), foreign, 'x']) expect((await key.get(`/public/v1/find-slot/${id}`)).status).toBe(404);
   });
+
+  test('there is no free slot without posting times, and other channels keep theirs [S119, S138]', async () => {
+    const other = await connect(ann.orgId, 'Without');
+    expect((await ann.client.post(`/integrations/${other}/time`, { time: [] })).status).toBe(200);
+    expect((await key.get(`/public/v1/find-slot/${other}`)).body).toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('posting times'),
+    });
+    expect((await key.get('/public/v1/find-slot')).status).toBe(200);
+  });
 });
 
 describe('changing posts', () => {
