@@ -32,6 +32,16 @@ export const shortensLinks = (
   wished: boolean | null | undefined,
 ): boolean | undefined => (shortlink === 'ASK' ? (wished ?? undefined) : shortlink === 'YES');
 
+/** The ids of items behind a root: one that names an item of its thread keeps that id, once; any other is new (S106). */
+export function idsOfItems(items: readonly { named: string | undefined }[], isOwn: (id: string) => boolean): string[] {
+  const kept = new Set<string>();
+  return items.map(({ named }) => {
+    if (named === undefined || kept.has(named) || !isOwn(named)) return newId();
+    kept.add(named);
+    return named;
+  });
+}
+
 type Item = ReturnType<typeof itemsOf>[number];
 const itemsOf = ({ value }: ElementBody) =>
   value.map(({ id, image: media, delay: delayMinutes, ...item }) => ({ ...item, named: id, media, delayMinutes }));
@@ -71,15 +81,13 @@ function editOf(
   const { group, settings } = element;
   const [first, ...others] = items;
   const shortLinks = shortensLinks(channel, body.shortLink);
+  const ids = idsOfItems(others, (id) => existing.get(id)?.rootPostId === root.id);
   return {
     postId: root.id,
     change: {
       ...post.pick('edit', first!),
       settings: { values: typedSettings(settings, channel.providerId), merge: false },
-      thread: others.map(({ named, ...item }) => ({
-        ...post.pick('item', item),
-        id: named !== undefined && existing.get(named)?.rootPostId === root.id ? named : newId(),
-      })),
+      thread: others.map((item, n) => ({ ...post.pick('item', item), id: ids[n]! })),
       ...(group !== undefined && { group }),
       ...(shortLinks !== undefined && { shortLinks }),
       ...tagsAfter(judged, tagIds),

@@ -1,4 +1,4 @@
-import { AppError, invalidField, newId } from '../../../platform/kernel/index.ts';
+import { AppError, invalidField } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
 import type { PostRow } from '../reading/row.ts';
@@ -8,7 +8,7 @@ import { post, type PostMedia } from '../row.ts';
 import { tagsOfCampaigns } from '../campaigns/store.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
 import { findChannelSummaries } from './channels.ts';
-import { compose, type Composed, shortensLinks, typedSettings, withTag } from './compose.ts';
+import { compose, type Composed, idsOfItems, shortensLinks, typedSettings, withTag } from './compose.ts';
 import { checkFollowUps, pickedIn } from './follow-ups.ts';
 import type { PostChange } from './input.ts';
 import { channelOf, itemsAfter, judgeThread, rulesOf } from './judge.ts';
@@ -53,9 +53,13 @@ export async function prepareEdit(
   }
   const { image } = body;
   const ids = new Set(rows.map(({ id }) => id));
-  const thread = body.thread?.map(({ id, image: media, delay, ...item }) => ({
+  const itemIds = idsOfItems(
+    (body.thread ?? []).map(({ id }) => ({ named: id })),
+    (id) => id !== postId && ids.has(id),
+  );
+  const thread = body.thread?.map(({ image: media, delay, ...item }, n) => ({
     ...post.pick('item', item),
-    id: id !== undefined && id !== postId && ids.has(id) ? id : newId(),
+    id: itemIds[n]!,
     media,
     delayMinutes: delay,
   }));

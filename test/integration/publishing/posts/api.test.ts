@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product serves all routes of posts
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../../src/platform/kernel/index.ts';
 import { type Answer } from '../../../support/worlds/app.ts';
@@ -222,6 +223,34 @@ describe('changing posts', () => {
     ]);
     expect((await ann.client.get(`/posts/${two.id}`)).status).toBe(404);
     expect((await ann.client.put(`/posts/${three.id}`, { thread: [] })).status).toBe(400);
+  });
+
+  test('an id that stands twice in a thread is that of the first item with it; others are new [S106]', async () => {
+    const id = await made({
+      ...schedule(),
+      posts: [{ integration: { id: channel }, value: [{ content: 'one' }, { content: 'two' }] }],
+    });
+    const [two] = (await read(id)).thread;
+    const twice = ['a', 'b'].map((content) => ({ id: two.id, content }));
+    const shown = async () =>
+      (await read(id)).thread.map((item: { id: string; content: string }) => [item.content, item.id === two.id]);
+    const edited = await ann.client.put(`/posts/${id}`, { thread: twice });
+    expect([edited.status, await shown()]).toEqual([
+      200,
+      [
+        ['a', true],
+        ['b', false],
+      ],
+    ]);
+    const body = { type: 'update', posts: [element(channel, '', { value: [{ id, content: 'root' }, ...twice] })] };
+    const created = await create(body);
+    expect([created.status, await shown()]).toEqual([
+      201,
+      [
+        ['a', true],
+        ['b', false],
+      ],
+    ]);
   });
 
   test('a published post cannot be changed [S109, S114]', async () => {
