@@ -1,4 +1,4 @@
-// Made from the OpenAPI document by npm run gen. sha256: 65ab276f15d5011500c1961078ad97962397d737543abccc1ee19ff5e266976b
+// Made from the OpenAPI document by npm run gen. sha256: 9fa050d870835b10d9ccf3a3dabbf753bf2f15d1c50df32d717e5d7d028ed9d9
 export const repeatablePosts: readonly string[] = [
   "/public/v1/generate-video",
   "/public/v1/media/{id}/transform",
@@ -2857,7 +2857,7 @@ export interface operations {
                     }[];
                     /** @description Id of the campaign that the posts are in: they carry its tag. */
                     campaignId?: string | null;
-                    group?: string;
+                    group?: string | null;
                     title?: string | null;
                     description?: string | null;
                     thread?: {
@@ -2980,7 +2980,7 @@ export interface operations {
                     }[];
                     /** @description Id of the campaign that the posts are in: they carry its tag. */
                     campaignId?: string | null;
-                    group?: string;
+                    group?: string | null;
                     title?: string | null;
                     description?: string | null;
                     thread?: {

@@ -138,7 +138,7 @@ export const EditBody = z.strictObject({
   recurrence: RecurrenceFields.recurrence,
   tags: z.array(Tag).max(100).optional(),
   campaignId: CampaignId,
-  group: Group.optional(),
+  group: blank(Group).optional(),
   title: z.string().max(1_000).nullish(),
   description: z.string().max(10_000).nullish(),
   thread: z

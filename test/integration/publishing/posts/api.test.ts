@@ -253,6 +253,15 @@ describe('changing posts', () => {
     ]);
   });
 
+  test('an empty group in an edit is none: the post keeps its own [S105, T4]', async () => {
+    const id = await made();
+    const { group } = await read(id);
+    expect(group).not.toBe('');
+    for (const method of ['PUT', 'PATCH'])
+      for (const none of ['', null])
+        expect((await ann.client.send(method, `/posts/${id}`, { group: none })).body).toMatchObject({ group });
+  });
+
   test('a published post cannot be changed [S109, S114]', async () => {
     const id = await made(schedule({ type: 'now' }));
     await published(id);
