@@ -49,7 +49,9 @@ export async function editPost(deps: PostsDeps, orgId: string, postId: string, c
     await judgeStored(deps, orgId, postId, change);
     found = await runChange(deps, (sql) => editWithin(deps, sql, target, change, true));
   }
-  return changedOf(checkDone(found));
+  const { billing } = deps;
+  const isLimited = found?.verdict === 'over_limit' && billing.enabled;
+  return changedOf(checkDone(found, isLimited ? await billing.quota(orgId) : undefined));
 }
 
 /**

@@ -98,7 +98,7 @@ async function admitAsOne(needs: Needs, admission: PostAdmission): Promise<Admit
         // a body is judged before it comes here, but for its drafts: of one that is queued by now nothing is stored
         const seen = await editWithin(needs, sql, { orgId, postId }, change, !change.unjudged);
         if (seen?.verdict === 'unjudged') throw REFUSALS.stale();
-        const found = checkDone(seen);
+        const found = checkDone(seen, admission.quota);
         if (found.earlier) moves.push(dueChangeOf(found, found.earlier));
       }
       const earliest = new Map(

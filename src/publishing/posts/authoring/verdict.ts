@@ -1,4 +1,5 @@
-import { AppError, type FieldError, notFound } from '../../../platform/kernel/index.ts';
+import type { PostQuota } from '../../../entitlements/index.ts';
+import { AppError, type FieldError, limitExceeded, notFound } from '../../../platform/kernel/index.ts';
 import type { ThreadVerdict } from './thread.ts';
 
 /** What whoever asked for a change is told, by its verdict. */
@@ -37,10 +38,14 @@ export function refusalOfEdit(verdict: 'published' | 'in_flight' | 'undecided', 
   return new AppError(code, message, { errors: [{ field, message, rule: code }] });
 }
 
-/** What a change has made. Throws why it was refused. */
-export function checkDone<F extends { verdict: ThreadVerdict }>(found: F | undefined): F {
+/** What a change has made. Throws why it was refused; `quota`: the room that the plan has for posts, where it is known. */
+export function checkDone<F extends { verdict: ThreadVerdict }>(
+  found: F | undefined,
+  quota?: Pick<PostQuota, 'max'>,
+): F {
   if (!found) throw REFUSALS.not_found();
   if (found.verdict === 'done') return found;
+  if (found.verdict === 'over_limit' && quota) throw limitExceeded('posts_per_month', quota.max);
   throw found.verdict === 'unjudged'
     ? new Error('A post was scheduled without being judged')
     : REFUSALS[found.verdict]();

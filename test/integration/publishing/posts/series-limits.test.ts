@@ -87,6 +87,18 @@ test('a post of a series beyond the plan waits, uncounted, and says why; with ro
   await expect(admit(world, org.orgId, [newPost(org.channelId)])).rejects.toMatchObject({ code: 'limit_exceeded' });
 });
 
+test('a post that waits for room is refused a status with the limit that it waits for [S5]', async () => {
+  const id = await overLimit();
+  const refused = {
+    code: 'limit_exceeded',
+    message: 'Plan limit reached: posts_per_month (1)',
+    extra: { limit: 'posts_per_month', max: 1 },
+  };
+  await expect(world.posts.editPost(org.orgId, id, { status: 'schedule' })).rejects.toMatchObject(refused);
+  const edits = [{ postId: id, change: { status: 'schedule' as const, content: 'x' } }];
+  await expect(admit(world, org.orgId, [], { edits })).rejects.toMatchObject(refused);
+});
+
 const pausedFacts = async (id: string) =>
   (await db.sql`select from outbox where topic = 'post.paused' and entity_id = ${id}`).count;
 
