@@ -113,7 +113,7 @@ const countOne = async (sql: Sql, orgId: string, quota: PostQuota): Promise<bool
       and month_anchor = ${quota.anchor}
       and month_start = ${quota.monthStart}
       and now() < ${quota.until}
-      and posts < ${quota.max}
+      and posts < ${quota.max}::bigint -- a limit by hand may be any number
       and entitlement_version::text = ${quota.entitlementVersion}`;
   return count > 0;
 };

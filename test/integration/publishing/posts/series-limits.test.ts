@@ -99,6 +99,13 @@ test('a post that waits for room is refused a status with the limit that it wait
   await expect(admit(world, org.orgId, [], { edits })).rejects.toMatchObject(refused);
 });
 
+test('a limit beyond the integers of the database has room [S76, S120]', async () => {
+  const id = await overLimit();
+  await allow(3_000_000_000);
+  await lookAgain();
+  expect(await stateOf(db.sql, id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled' });
+});
+
 const pausedFacts = async (id: string) =>
   (await db.sql`select from outbox where topic = 'post.paused' and entity_id = ${id}`).count;
 
