@@ -1,8 +1,9 @@
-import type { FieldError } from '../../../platform/kernel/index.ts';
+import { AppError, type FieldError, isId } from '../../../platform/kernel/index.ts';
 import { limitsOfItem } from '../../../providers/registry/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import type { LoginFacts } from '../ports.ts';
-import { dateShiftOf, readBody, type SentBody } from './body.ts';
+import { type CreateBody, dateShiftOf, readBody, type SentBody } from './body.ts';
+import { findChannelSummaries } from './channels.ts';
 import { findIssues } from './faults.ts';
 import type { PostAuthor } from './input.ts';
 import { judgeBodies, type JudgedBody, type JudgedElement } from './judgement.ts';
@@ -40,12 +41,49 @@ type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'billing' 
  * called, and nothing is stored.
  */
 export async function preflightPosts(deps: Needs, orgId: string, sent: SentBody, by: PostAuthor): Promise<Preflight> {
-  const [judged] = (await judgeBodies(deps, orgId, [readBody(sent)], by.userId)) as [JudgedBody]; // one for each body
+  const body = readOrFaults(sent);
+  if ('faults' in body) return { entries: await unreadable(deps, orgId, sent, body.faults), edits: [] };
+  const [judged] = (await judgeBodies(deps, orgId, [body.read], by.userId)) as [JudgedBody]; // one for each body
   const outlooks = await lookAhead(deps, orgId, judged, { by, shift: dateShiftOf(sent) });
   return {
     entries: judged.elements.map((element) => entryOf(element, outlooks.get(element))),
     edits: judged.elements.flatMap(({ root }) => root?.id ?? []),
   };
+}
+
+/** Contents that are too much to be read are a fault of the posts, and no refusal of the question. */
+function readOrFaults(sent: SentBody): { read: CreateBody } | { faults: FieldError[] } {
+  try {
+    return { read: readBody(sent) };
+  } catch (error) {
+    if (error instanceof AppError) return { faults: faultsOf(error) };
+    throw error;
+  }
+}
+
+/** The entries of a body whose contents are too much to be read: none of its posts would be stored. */
+async function unreadable(
+  { sql }: Pick<Needs, 'sql'>,
+  orgId: string,
+  { posts }: SentBody,
+  faults: FieldError[],
+): Promise<PreflightEntry[]> {
+  const ids = [...new Set(posts.map(({ integration }) => integration.id).filter(isId))];
+  const found = ids.length === 0 ? [] : await findChannelSummaries(sql, { orgId, ids });
+  const channels = new Map(found.map((channel) => [channel.id, channel]));
+  return posts.map(({ integration: { id } }, n) => ({
+    channelId: id,
+    providerId: channels.get(id)?.providerId ?? null,
+    name: channels.get(id)?.name ?? null,
+    isValid: false,
+    hasSettingsFault: false,
+    fault: faults[0]?.message,
+    isEmpty: false,
+    isTooLong: faults.some(({ field }) => isWithin(field, `posts.${n}`)),
+    maximumCharacters: null,
+    warnings: [],
+    issues: faults,
+  }));
 }
 
 function entryOf(element: JudgedElement, outlook: Outlook | undefined): PreflightEntry {

@@ -41,6 +41,21 @@ const file = async (more: object = {}) => {
 };
 
 describe('POST /posts/preflight', () => {
+  test.each([
+    ['tags and entities', '<b>'.repeat(20_001), 'more than'],
+    ['characters once they are written as entities', '< '.repeat(19_000) + 'x'.repeat(20_000), 'longer than'],
+  ])('names contents with too many %s in its entries, which create refuses [S116]', async (_, content, message) => {
+    const body = schedule({ posts: [element(channel), element(second, content), element(newId())] });
+    const issues = [{ field: 'posts.1.value.0.content', message: expect.stringContaining(message), rule: 'too_big' }];
+    const entry = { valid: false, settingsError: false, errors: issues[0]!.message, issues, warnings: [] };
+    expect(await preflight(body)).toMatchObject([
+      { ...entry, id: channel, name: 'First', tooLong: false },
+      { ...entry, id: second, name: 'Second', tooLong: true },
+      { ...entry, name: null },
+    ]);
+    expect((await create(body)).body).toMatchObject({ errors: issues });
+  });
+
   test('answers an entry for each post, the same from every path, and stores nothing [S116, PO10]', async () => {
     const before = await rows();
     const asked = network.asked.length;
