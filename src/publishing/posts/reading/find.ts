@@ -1,4 +1,4 @@
-import { isId, notFound } from '../../../platform/kernel/index.ts';
+import { invalidField, isId, notFound } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { postColumns, type PostRow, postRowOf, type StoredPost } from './row.ts';
 
@@ -19,7 +19,8 @@ export async function getPost(deps: Needs, orgId: string, postId: string): Promi
   return rows.map((row) => postRowOf(deps, row));
 }
 
-/** The posts of a group. Throws `not_found` without one. */
+const MOST_OF_GROUP = 10_000;
+/** The posts of a group. Throws `not_found` without one, and `too_many` where it has more than is told at once. */
 export async function getGroup(deps: Needs, orgId: string, group: string): Promise<PostRow[]> {
   const { sql } = deps;
   const rows = await sql<StoredPost[]>`
@@ -29,8 +30,11 @@ export async function getGroup(deps: Needs, orgId: string, group: string): Promi
     where p.org_id = ${orgId}
       and p.group_id = ${group}
       and p.deleted_at is null
-    order by p.seq`;
+    order by p.seq
+    limit ${MOST_OF_GROUP + 1}`;
   if (rows.length === 0) throw notFound('Post not found');
+  if (rows.length > MOST_OF_GROUP)
+    throw invalidField('group', `has more than ${MOST_OF_GROUP} posts: list them by date, in parts`, 'too_many');
   return rows.map((row) => postRowOf(deps, row));
 }
 

@@ -32,6 +32,14 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => product[Symbol.asyncDispose]());
 
+test('GET /posts/group/:group refuses a group with more posts than one answer holds', async () => {
+  const { status, body } = await ann.client.get('/posts/group/g');
+  expect([status, body.errors]).toEqual([
+    400,
+    [{ field: 'group', message: expect.stringMatching(/more than 10000 posts/), rule: 'too_many' }],
+  ]);
+});
+
 describe.each(lists)('GET %s', (path) => {
   const get = async (query: string) => clientOf(path).get(`${path}?${query}`);
 
