@@ -85,6 +85,7 @@ export async function openPublishingWing({
     settings: providerSettings,
     outbound,
     billing,
+    media,
     frontendUrl: config.http.frontendUrl,
     returnUrlAllowlist: config.social.returnUrlAllowlist,
     stripLinksFrom: config.social.stripLinksFrom,

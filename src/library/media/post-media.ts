@@ -26,6 +26,13 @@ export interface MediaItem {
   thumbnail?: string | null | undefined;
 }
 
+/** A field of a body that names files: a list of them, or one alone (`isOne`), whose own field it is. */
+interface FilesField {
+  at: string;
+  items: readonly MediaItem[];
+  isOne?: boolean | undefined;
+}
+
 /** What posts ask of the library. */
 export interface MediaOfPosts {
   /** What the addresses of files of this service begin with: media elsewhere are fetched. */
@@ -34,11 +41,11 @@ export interface MediaOfPosts {
    * Judges the addresses of a body before it is stored, by form, literal address and RESTRICT_UPLOAD_DOMAINS (S125,
    * S260); `at` names the field.
    */
-  judge(orgId: string, fields: readonly { at: string; items: readonly MediaItem[] }[]): Promise<void>;
+  judge(orgId: string, fields: readonly FilesField[]): Promise<void>;
   /** The same of many bodies in one statement: what is known of each file, and what `judge` throws of it. */
   judgeFiles(
     orgId: string,
-    fields: readonly { at: string; items: readonly MediaItem[] }[],
+    fields: readonly FilesField[],
   ): Promise<{ facts: FileFacts | undefined; fault: AppError | undefined }[][]>;
   /** What is known of the files of posts; undefined for one that lies outside, or is gone. */
   facts(orgId: string, posts: readonly (readonly MediaItem[])[]): Promise<(FileFacts | undefined)[][]>;
@@ -107,11 +114,15 @@ export function openPostMedia(options: Options): MediaOfPosts {
   }
 
   /** Why an item cannot be stored; `own`: its file, null for one that is not there. */
-  function faultOf({ path, thumbnail }: MediaItem, own: FileRow | null | undefined, at: string): AppError | undefined {
-    if (own === null) return invalidField(`${at}.path`, 'there is no such file');
-    const fault = own === undefined ? faultOutside(path, `${at}.path`) : undefined;
+  function faultOf(
+    { path, thumbnail }: MediaItem,
+    own: FileRow | null | undefined,
+    at: { path: string; thumbnail: string },
+  ): AppError | undefined {
+    if (own === null) return invalidField(at.path, 'there is no such file');
+    const fault = own === undefined ? faultOutside(path, at.path) : undefined;
     if (fault || !thumbnail || keyOfUrl(backendUrl, thumbnail) !== undefined) return fault;
-    return faultOutside(thumbnail, `${at}.thumbnail`);
+    return faultOutside(thumbnail, at.thumbnail);
   }
 
   const judgeFiles: MediaOfPosts['judgeFiles'] = async (orgId, fields) => {
@@ -121,10 +132,14 @@ export function openPostMedia(options: Options): MediaOfPosts {
       store.presentFiles,
     );
     let next = 0;
-    return fields.map(({ at, items }) =>
+    return fields.map(({ at, items, isOne }) =>
       items.map((item, n) => {
         const file = own[next++];
-        return { facts: factsOf(backendUrl, file, item), fault: faultOf(item, file, `${at}.${n}`) };
+        const fault = faultOf(item, file, {
+          path: isOne ? at : `${at}.${n}.path`,
+          thumbnail: isOne ? at : `${at}.${n}.thumbnail`,
+        });
+        return { facts: factsOf(backendUrl, file, item), fault };
       }),
     );
   };

@@ -1,5 +1,6 @@
 import { invalidField, isId, newId } from '../../platform/kernel/index.ts';
 import { checkSettings, type SocialAdapter } from '../../providers/registry/index.ts';
+import { filesOfSettings } from '../posts/index.ts';
 import { type ChannelsDeps, getChannelRow, unknownChannel } from './deps.ts';
 import { adapterOfChannel } from './reading.ts';
 import { readAdditional } from './rules.ts';
@@ -30,7 +31,7 @@ export const setPostingTimes = (deps: Deps, orgId: string, id: string, minutes: 
 
 /** Sets the provider's own settings of the channel, as JSON text (S140). */
 export async function setAdditional(
-  deps: Pick<ChannelsDeps, 'sql' | 'providers'>,
+  deps: Pick<ChannelsDeps, 'sql' | 'providers' | 'media'>,
   orgId: string,
   id: string,
   text: string,
@@ -41,6 +42,11 @@ export async function setAdditional(
   if (adapter) {
     checkSettings(adapter, settings, 'additionalSettings');
     checkSync(adapter, settings);
+    const files = filesOfSettings(adapter.fileSettings, settings); // of each post that names none itself
+    await deps.media.judge(
+      orgId,
+      files.map(({ setting, item }) => ({ at: `additionalSettings.${setting}`, items: [item], isOne: true })),
+    );
   }
   await update(deps, orgId, id, { additional: { text, settings } });
 }

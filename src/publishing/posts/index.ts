@@ -6,6 +6,7 @@ export type { AppliedPlan, PlanRow } from './authoring/plan.ts';
 export type { Preflight, PreflightEntry } from './authoring/preflight.ts';
 export { WARNING_CODES } from './authoring/warnings.ts';
 export { type PostMedia } from './row.ts';
+export { filesOfSettings } from './setting-files.ts';
 export type { LatenessFigures } from './dispatch/lateness.ts';
 export type {
   Heartbeat,

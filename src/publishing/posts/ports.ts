@@ -119,6 +119,13 @@ export interface ChannelsPort {
   loginFacts(orgId: string, channelIds: readonly string[]): Promise<LoginFacts[]>;
 }
 
+/** A field of a body that names files: a list of them, or one alone (`isOne`), whose own field it is. */
+export interface FilesField {
+  at: string;
+  items: readonly PostMedia[];
+  isOne?: boolean | undefined;
+}
+
 export interface MediaPort {
   /** What the addresses of files of this service begin with. */
   readonly ownAddresses: readonly string[];
@@ -133,12 +140,12 @@ export interface MediaPort {
   ): Promise<readonly Media[]>;
   /** A post has settled: what was fetched for it is no longer needed. */
   settled(orgId: string, items: readonly PostMedia[]): Promise<void>;
-  /** Judges addresses before they are stored: 400 naming the field below `at`. */
-  judge(orgId: string, fields: readonly { at: string; items: readonly PostMedia[] }[]): Promise<void>;
+  /** Judges addresses before they are stored: 400 naming the field. */
+  judge(orgId: string, fields: readonly FilesField[]): Promise<void>;
   /** The same of many bodies in one statement: what is known of each file, and what `judge` throws of it. */
   judgeFiles(
     orgId: string,
-    fields: readonly { at: string; items: readonly PostMedia[] }[],
+    fields: readonly FilesField[],
   ): Promise<{ facts: FileFacts | undefined; fault: AppError | undefined }[][]>;
   /** What is known of the files of posts; undefined for one that lies outside, or is gone. */
   facts(orgId: string, posts: readonly (readonly PostMedia[])[]): Promise<(FileFacts | undefined)[][]>;

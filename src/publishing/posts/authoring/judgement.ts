@@ -1,9 +1,10 @@
 import { AppError, invalidField, isId } from '../../../platform/kernel/index.ts';
 import type { FileFacts, Issue } from '../../../providers/registry/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import type { NetworkRules } from '../ports.ts';
+import type { FilesField, NetworkRules } from '../ports.ts';
 import type { Recurrence } from '../recurrence.ts';
 import { tooLongAgo } from '../rules.ts';
+import { filesOfSettings } from '../setting-files.ts';
 import { tagsOfCampaigns } from '../campaigns/store.ts';
 import type { CreateBody, ElementBody } from './body.ts';
 import { type ChannelSummary, findChannelSummaries } from './channels.ts';
@@ -61,14 +62,14 @@ export async function judgeBodies(
   const asked = elements.flatMap(({ integration, settings }) => [integration.id, ...pickedIn(settings)]);
   const ids = [...new Set(asked.filter(isId))];
   const named = bodies.flatMap(namedPosts);
-  const fields = bodies.flatMap(({ posts }) =>
-    posts.flatMap(({ value }, n) => value.map(({ image }, index) => ({ at: fileField(n, index), items: image }))),
-  );
+  // which settings of an element name a file is known with its channel: those of any network are judged at once
+  const fileSettings = [...new Set(deps.channels.preparing().fileSettings.map(({ setting }) => setting))];
+  const fields = bodies.flatMap(({ posts: sent }) => sent.map((element, n) => fieldsOf(element, n, fileSettings)));
   const campaignIds = [...new Set(bodies.flatMap(({ campaignId }) => campaignId || []))];
   const [summaries, posts, files, profile, campaigns] = await Promise.all([
     ids.length === 0 ? [] : findChannelSummaries(sql, { orgId, ids }),
     named.length === 0 ? [] : findExisting(sql, orgId, named),
-    fields.some(({ items }) => items.length > 0) ? media.judgeFiles(orgId, fields) : fields.map(() => []),
+    judgeEach(media, orgId, fields),
     bodies.some(usesProfileZone) ? profiles.profile(userId) : undefined,
     tagsOfCampaigns(sql, orgId, campaignIds),
   ]);
@@ -93,7 +94,7 @@ export async function judgeBodies(
           channels,
           channel: channels.get(element.integration.id),
           root: existing.get(element.value[0]!.id ?? ''),
-          files: element.value.map(() => files[next++]!),
+          files: files[next++]!,
           profileZone: profile?.timezone ?? 'UTC',
           campaignTag,
           now,
@@ -104,7 +105,39 @@ export async function judgeBodies(
   return judged;
 }
 
-const fileField = (n: number, item: number) => `posts.${n}.value.${item}.image`;
+/** The fields of an element that name files: the media of each item, then the settings. */
+interface ElementFields<F> {
+  media: F[];
+  settings: { setting: string; field: F }[];
+}
+type JudgedFiles = readonly { facts: FileFacts | undefined; fault: AppError | undefined }[];
+
+const fieldsOf = (
+  { value, settings }: ElementBody,
+  n: number,
+  fileSettings: readonly string[],
+): ElementFields<FilesField> => ({
+  media: value.map(({ image }, index) => ({ at: `posts.${n}.value.${index}.image`, items: image })),
+  settings: filesOfSettings(fileSettings, settings).map(({ setting, item }) => ({
+    setting,
+    field: { at: `posts.${n}.settings.${setting}`, items: [item], isOne: true },
+  })),
+});
+
+/** Judges the files of all elements in one statement. */
+async function judgeEach(
+  media: PostsDeps['media'],
+  orgId: string,
+  elements: readonly ElementFields<FilesField>[],
+): Promise<ElementFields<JudgedFiles>[]> {
+  const fields = elements.flatMap((one) => [...one.media, ...one.settings.map(({ field }) => field)]);
+  const judged = fields.some(({ items }) => items.length > 0) ? await media.judgeFiles(orgId, fields) : [];
+  let next = 0;
+  return elements.map((one) => ({
+    media: one.media.map(() => judged[next++] ?? []),
+    settings: one.settings.map(({ setting }) => ({ setting, field: judged[next++] ?? [] })),
+  }));
+}
 
 /** The ids of a body that may name posts. */
 const namedPosts = (body: CreateBody): string[] =>
@@ -119,8 +152,7 @@ interface Given {
   channels: ReadonlyMap<string, ChannelSummary>;
   channel: ChannelSummary | undefined;
   root: Existing | undefined;
-  /** Of each item. */
-  files: readonly (readonly { facts: FileFacts | undefined; fault: AppError | undefined }[])[];
+  files: ElementFields<JudgedFiles>;
   profileZone: string;
   campaignTag: string | undefined;
   now: Date;
@@ -143,7 +175,7 @@ function judgeElement(deps: Needs, given: Given): JudgedElement {
     settingsAt: `${at}.settings`,
     items: element.value.map(({ content }, index) => ({
       content,
-      files: files[index]!.map(({ facts }) => facts),
+      files: files.media[index]!.map(({ facts }) => facts),
       at: `${at}.value.${index}.`,
       isLater: index > 0,
     })),
@@ -151,11 +183,14 @@ function judgeElement(deps: Needs, given: Given): JudgedElement {
   const issues = isQueued(body, root) ? findIssues(thread) : undefined;
   const settings = settingsFault(thread, channels);
   const content = issues && contentFault(thread, issues);
+  const named = files.settings.flatMap(({ setting, field }) =>
+    !settings && rules.fileSettings?.includes(setting) ? [field] : [],
+  );
   faults.push(
     ...(settings ? [settings] : []),
     ...checkRoot(given),
     ...(content ? [content] : []),
-    ...files.flat().flatMap(({ fault }) => fault ?? []),
+    ...[...files.media, ...named].flat().flatMap(({ fault }) => fault ?? []),
   );
   return { element, to: { channel, rules }, channel, root, thread, issues, recurrence, faults };
 }

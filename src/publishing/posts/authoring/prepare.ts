@@ -3,8 +3,9 @@ import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
 import type { PostRow } from '../reading/row.ts';
 import type { Recurrence } from '../recurrence.ts';
-import type { NetworkRules } from '../ports.ts';
+import type { FilesField, NetworkRules } from '../ports.ts';
 import { post, type PostMedia } from '../row.ts';
+import { filesOfSettings } from '../setting-files.ts';
 import { tagsOfCampaigns } from '../campaigns/store.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
 import { findChannelSummaries } from './channels.ts';
@@ -75,6 +76,7 @@ export async function prepareEdit(
   await deps.media.judge(orgId, [
     ...(image && fresh.length > 0 ? [{ at: 'image', items: image }] : []),
     ...(thread ?? []).map((item, n) => ({ at: `thread.${n}.image`, items: item.media })),
+    ...freshSettingFiles(rules, stored.settings, settings),
   ]);
   return {
     ...post.pick('edit', body),
@@ -139,6 +141,19 @@ async function checkFollowUpsOfEdit(
   const ids = pickedIn(settings);
   const picked = ids.length === 0 ? [] : await findChannelSummaries(sql, { orgId, ids });
   checkFollowUps(settings, 'settings', rules, new Map(picked.map((channel) => [channel.id, channel])));
+}
+
+/** The fields of settings that name another file than the stored ones: those were judged when they came. */
+function freshSettingFiles(
+  { fileSettings }: NetworkRules,
+  stored: PostRow['settings'],
+  settings: PostRow['settings'],
+): FilesField[] {
+  const old = new Map(filesOfSettings(fileSettings, stored).map(({ setting, item }) => [setting, item]));
+  return filesOfSettings(fileSettings, settings).flatMap(({ setting, item }) => {
+    const before = old.get(setting);
+    return before && isSame(before, item) ? [] : [{ at: `settings.${setting}`, items: [item], isOne: true }];
+  });
 }
 
 const isSame = (a: PostMedia, b: PostMedia) =>

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Database } from '../../../platform/db/index.ts';
 import type { Limiter } from '../../../platform/flow/index.ts';
 import { type Clock, ProviderError } from '../../../platform/kernel/index.ts';
@@ -6,7 +5,7 @@ import { type Limits, limitsOfItem, type Media, type Post, wholeMs } from '../..
 import type { ChannelsPort, Connected, Heartbeat, Link, LinksPort, MediaPort } from '../ports.ts';
 import type { Log } from '../../../platform/telemetry/index.ts';
 import { CALL_MS, LONGEST_CALL_MS } from '../rules.ts';
-import type { PostMedia } from '../row.ts';
+import { filesOfSettings } from '../setting-files.ts';
 import type { ClaimedPost } from './attempt.ts';
 import type { Circuits } from './circuit.ts';
 import type { Works } from './work.ts';
@@ -63,32 +62,18 @@ export async function filesOf(
   claimed: ClaimedPost,
   over: AbortSignal,
 ): Promise<Files> {
-  const { fileSettings = [] } = channels.rules(claimed.channel.providerId, claimed.channel.providerVersion);
+  const { fileSettings } = channels.rules(claimed.channel.providerId, claimed.channel.providerVersion);
   const limits = limitsOfPost({ channels }, claimed);
-  const settings = settingsOf(claimed);
-  const named = fileSettings.flatMap((name) => {
-    const item = fileOfSetting(settings[name]);
-    return item ? [{ name, item }] : [];
-  });
+  const named = filesOfSettings(fileSettings, settingsOf(claimed));
   const items = [...claimed.media, ...named.map(({ item }) => item)];
   if (items.length === 0) return { files: [], named: {} };
   const loaded = await media.load(claimed.orgId, items, { signal: over, limits });
   const own = claimed.media.length;
   return {
     files: loaded.slice(0, own),
-    named: Object.fromEntries(named.map(({ name }, n) => [name, loaded[own + n]!])),
+    named: Object.fromEntries(named.map(({ setting }, n) => [setting, loaded[own + n]!])),
   };
 }
-
-const SettingFile = z.union([
-  z.string().transform((path) => ({ path, alt: '' })),
-  z.object({ id: z.string().optional(), path: z.string() }).transform((file) => ({ ...file, alt: '' })),
-]);
-/** The file that the value of a setting names: an address, or a file as the library shows it. */
-const fileOfSetting = (value: unknown): PostMedia | undefined => {
-  const { data } = SettingFile.safeParse(value);
-  return data && (data.path !== '' || 'id' in data) ? data : undefined;
-};
 
 /** What the network takes in this item of a post. */
 export const limitsOfPost = ({ channels }: Pick<SenderDeps, 'channels'>, claimed: ClaimedPost): Limits => {

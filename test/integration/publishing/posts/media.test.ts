@@ -27,7 +27,7 @@ let channel: string;
 
 beforeAll(async () => {
   db = await testDatabase();
-  const env = { RESTRICT_UPLOAD_DOMAINS: 'cdn.example' };
+  const env = { RESTRICT_UPLOAD_DOMAINS: 'cdn.example', NEXT_PUBLIC_BACKEND_URL: 'https://api.example' };
   world = await startPublisher({ url: db.url, network: openNetwork(), env });
   app = await testApp({ sql: db.sql, env, ...world.beside });
   ann = await app.signUp();
@@ -89,6 +89,70 @@ test('media on an allowed domain or below it is claimed, and an edit is checked 
   });
   expect([refused.status, refused.body.code]).toEqual([400, 'media_domain_not_allowed']);
   expect((await key.get(`/public/v1/posts/${answer[0].postId}`)).body.image[0].path).toBe('https://cdn.example/a.png');
+});
+
+test('files that settings name are judged like media: create, preflight and edit [PO11, S125, S260]', async () => {
+  const site = newId();
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${site}, ${ann.orgId}, 'wordpress', 'v1', ${site}, 'Site', 'v2:none')`;
+  const article = (type: string, settings: object) => ({
+    ...body(type, {}),
+    posts: [
+      plain(),
+      { integration: { id: site }, value: [{ content: 'x' }], settings: { title: 'A', type: 'posts', ...settings } },
+    ],
+  });
+  const [field, outside] = ['posts.1.settings.main_image', 'https://elsewhere.example/a.png'];
+  const before = await rows();
+  for (const [main_image, code] of [
+    [outside, 'media_domain_not_allowed'],
+    [{ id: 'f1', path: outside }, 'media_domain_not_allowed'],
+    ['https://169.254.169.254/a.png', 'blocked_url'],
+    ['https://api.example/uploads/nothing.png', 'validation_failed'],
+  ] as const)
+    for (const type of ['draft', 'schedule', 'now']) {
+      const { status, body: answer } = await key.post('/public/v1/posts', article(type, { main_image }));
+      expect([status, answer.code, answer.errors?.[0].field]).toEqual([400, code, field]);
+    }
+  expect(await rows()).toEqual(before);
+
+  const preflight = await ann.client.post('/posts/preflight', article('draft', { main_image: outside }));
+  expect(preflight.body).toMatchObject([
+    { valid: true },
+    { valid: false, settingsError: true, issues: [{ field, rule: 'domain' }] },
+  ]);
+
+  const taken = await key.post('/public/v1/posts', article('draft', { main_image: 'https://cdn.example/a.png' }));
+  expect(taken.status).toBe(201);
+  // the network of the other channel does not take the setting for a file
+  const unnamed = { ...body('draft', {}), posts: [{ ...plain(), settings: { main_image: outside } }] };
+  expect((await key.post('/public/v1/posts', unnamed)).status).toBe(201);
+  const path = `/public/v1/posts/${taken.body[1].postId}`;
+  const refused = await key.put(path, { settings: { title: 'A', main_image: outside } });
+  expect([refused.status, refused.body.code, refused.body.errors?.[0].field]).toEqual([
+    400,
+    'media_domain_not_allowed',
+    'settings.main_image',
+  ]);
+});
+
+test('a file that the settings of a channel name is judged like media [PO11, S125]', async () => {
+  const site = newId();
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${site}, ${ann.orgId}, 'wordpress', 'v1', ${site}, 'Site', 'v2:none')`;
+  const set = (main_image: string) =>
+    ann.client.post(`/integrations/${site}/settings`, {
+      additionalSettings: JSON.stringify({ title: 'A', main_image }),
+    });
+  const refused = await set('https://elsewhere.example/a.png');
+  expect([refused.status, refused.body.code, refused.body.errors?.[0].field]).toEqual([
+    400,
+    'media_domain_not_allowed',
+    'additionalSettings.main_image',
+  ]);
+  expect((await set('https://cdn.example/a.png')).status).toBe(200);
 });
 
 test.each([
