@@ -69,12 +69,12 @@ export async function describeFile(
 
 /** Soft; 409 while a queued post uses it, unless `force`. */
 export async function removeFile(
-  { sql, backendUrl }: Deps,
+  { sql }: Pick<Deps, 'sql'>,
   orgId: string,
   id: string,
   { force }: { force: boolean },
 ): Promise<void> {
-  const result = isId(id) ? await store.deleteFile(sql, orgId, id, force, backendUrl) : 'missing';
+  const result = isId(id) ? await store.deleteFile(sql, orgId, id, force) : 'missing';
   if (result === 'missing') throw notFound('File not found');
   if (result === 'used')
     throw new AppError('conflict', 'A scheduled post uses this file: send ?force=true to delete it all the same');

@@ -307,14 +307,26 @@ export async function updateFile(
   return row;
 }
 
-// A file is named by its id or by its address, with `/api` in front or without.
-const usedBy = (sql: Sql, file: Fragment, backendUrl: string): Fragment => sql`
-  (p.media @> jsonb_build_array(jsonb_build_object('id', ${file}.id::text))
-    or p.media @> jsonb_build_array(jsonb_build_object('path',
-      ${`${backendUrl}/uploads/`}::text || ${file}.storage_key))
-    or p.media @> jsonb_build_array(jsonb_build_object('path',
-      ${`${backendUrl}/api/uploads/`}::text || ${file}.storage_key))
-    or p.media @> jsonb_build_array(jsonb_build_object('path', '/uploads/' || ${file}.storage_key)))`;
+/** A queued post that may name files: the words of the index `posts_queued_with_files`. */
+export const queuedWithFiles = (sql: Sql, alias = 'p'): Fragment => sql`
+  (${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.deleted_at is null and (${sql(alias)}.media <> '[]'
+    or ${sql(alias)}.settings @? '$.* ? (@ starts with "http" || @.path starts with "http")'))`;
+
+/**
+ * Whether a queued post needs the file `f`, as media, as the picture of a video or in its settings. It names a file by
+ * its id, by its address or by that of its thumbnail, each of which is random and stands in no other text.
+ */
+const isUsed = (sql: Sql): Fragment => sql`
+  exists (
+    select
+    from posts p
+    cross join lateral (select p.media::text || p.settings::text as names) n
+    where p.org_id = f.org_id
+      and ${queuedWithFiles(sql)}
+      and (strpos(n.names, f.id::text) > 0
+        or strpos(n.names, f.storage_key) > 0
+        or strpos(n.names, f.thumbnail_key) > 0)
+  )`;
 
 /**
  * Marks a file deleted, unless a queued post needs it and `force` is not given: then it is withdrawn from that post,
@@ -325,23 +337,17 @@ export async function deleteFile(
   orgId: string,
   id: string,
   force: boolean,
-  backendUrl: string,
 ): Promise<'deleted' | 'used' | 'missing'> {
   const [row] = await sql<{ deleted: boolean }[]>`
     with found as (
-      select id, storage_key
+      select id, org_id, storage_key, thumbnail_key
       from files
       where org_id = ${orgId} and id = ${id} and deleted_at is null
       for update
-    ), used as (
-      select 1
-      from posts p, found f
-      where p.org_id = ${orgId} and p.state = 'QUEUE' and p.deleted_at is null and ${usedBy(sql, sql`f`, backendUrl)}
-      limit 1
     ), gone as (
       update files
       set deleted_at = now(), updated_at = now(), withdrawn = ${force}
-      where org_id = ${orgId} and id in (select id from found) and (${force} or not exists (select from used))
+      where org_id = ${orgId} and id in (select id from found f where ${force} or not ${isUsed(sql)})
       returning id
     )
     select exists (select from gone) as deleted
@@ -399,29 +405,23 @@ export const dropOldCopies = async (sql: Sql, maxAgeMs: number, limit: number): 
       )`
   ).count;
 
-/** No queued post needs the file `f`. */
-const isUnused = (sql: Sql, backendUrl: string) => sql`(f.withdrawn or not exists (
-            select
-            from posts p
-            where p.org_id = f.org_id
-              and p.state = 'QUEUE'
-              and p.deleted_at is null
-              and ${usedBy(sql, sql`f`, backendUrl)}))`;
+/** Nobody will need the deleted file `f` any more. */
+const isUnused = (sql: Sql): Fragment => sql`(f.withdrawn or not ${isUsed(sql)})`;
 export const filesRetention = retentionRule(
   'SOFT_DELETE_RETENTION_DAYS', // RT9
   ['media'],
-  (sql, { days, backendUrl }) => sql`
+  (sql, { days }) => sql`
     select f.deleted_at as at
     from files f
     where f.deleted_at < now() - ${days}::int * interval '1 day'
-      and ${isUnused(sql, backendUrl)}`,
+      and ${isUnused(sql)}`,
 );
 
 /**
  * Forgets up to `limit` files that were deleted more than `days` ago and that no queued post needs; answers how many
  * (RT9).
  */
-export const dropDeletedFiles = async (sql: Sql, days: number, limit: number, backendUrl: string): Promise<number> =>
+export const dropDeletedFiles = async (sql: Sql, days: number, limit: number): Promise<number> =>
   (
     await sql`
       delete from files
@@ -429,7 +429,7 @@ export const dropDeletedFiles = async (sql: Sql, days: number, limit: number, ba
         select f.id
         from files f /* all orgs */
         where f.deleted_at < now() - ${days}::int * interval '1 day'
-          and ${isUnused(sql, backendUrl)}
+          and ${isUnused(sql)}
         order by f.deleted_at
         limit ${limit}
         for update

@@ -17,7 +17,6 @@ interface Options {
   storages: Storages;
   uploads: Pick<Uploads, 'dropAbandoned'>;
   incoming: string;
-  backendUrl: string;
   retention: { deletedDays: number; uploadDays: number };
 }
 
@@ -31,7 +30,6 @@ export function openSweep({
   storages,
   uploads,
   incoming,
-  backendUrl,
   retention,
 }: Options): (limit: number) => Promise<number> {
   /** Objects of one storage, in one call. What cannot be removed is held back, and tried again later. */
@@ -73,7 +71,7 @@ export function openSweep({
   return async (limit) => {
     const rows = [
       await dropOldCopies(sql, COPY_KEPT_MS, limit),
-      await dropDeletedFiles(sql, retention.deletedDays, limit, backendUrl),
+      await dropDeletedFiles(sql, retention.deletedDays, limit),
       await uploads.dropAbandoned(retention.uploadDays, limit),
     ];
     const removed = await removeDue(limit);

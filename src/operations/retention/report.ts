@@ -27,7 +27,7 @@ export async function readRetention({ sql, rules, config }: RetentionDeps): Prom
     const days = config.retention[key];
     const own = rules.filter((rule) => rule.variable === variable);
     const found = [];
-    for (const rule of own) found.push(await findDueByAge(sql, rule, { days, backendUrl: config.http.backendUrl }));
+    for (const rule of own) found.push(await findDueByAge(sql, rule, { days }));
     const ages = found.flatMap(({ oldest }) => (oldest ? [oldest.getTime()] : []));
     lines.push({
       variable,

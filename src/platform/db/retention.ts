@@ -2,8 +2,6 @@ import type { Fragment, Sql } from './client.ts';
 
 interface RetentionNeeds {
   days: number;
-  /** Public address of the API, by which posts name files. */
-  backendUrl: string;
 }
 /** Selects rows that are due, each with its age as `at`. It shares the condition of the statement that deletes them. */
 type DueRows = (sql: Sql, needs: RetentionNeeds) => Fragment;

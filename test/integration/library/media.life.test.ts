@@ -49,15 +49,15 @@ const upload = async (who: SignedUp, bytes: Uint8Array, more: Record<string, str
   (await who.client.post('/files/upload-server', formOf(bytes, { more }))).body;
 const deletedSince = (id: string, age: string) =>
   db.sql`update files set deleted_at = now() - ${age}::text::interval where id = ${id}`;
-async function post(orgId: string, items: unknown[], state = 'QUEUE'): Promise<string> {
+async function post(orgId: string, items: unknown[], state = 'QUEUE', settings: object = {}): Promise<string> {
   const [channel, id] = [newId(), newId()];
   await db.sql`
     insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
     values (${channel}, ${orgId}, 'sandbox', 'v1', ${channel}, 'c', 'v2:')`;
   await db.sql`
-    insert into posts (id, org_id, channel_id, group_id, state, detail, content, media, publish_date)
+    insert into posts (id, org_id, channel_id, group_id, state, detail, content, media, settings, publish_date)
     values (${id}, ${orgId}, ${channel}, 'g', ${state}, 'scheduled', 'hi', ${db.sql.json(items as never)},
-      now() + interval '1 day')`;
+      ${db.sql.json(settings as never)}, now() + interval '1 day')`;
   return id;
 }
 const remains = () => db.sql`select storage_key from media_pending_deletions order by storage_key`;
@@ -124,6 +124,32 @@ describe('a deleted file', () => {
     await db.sql`update posts set state = 'PUBLISHED' where id = ${queued}`;
     await media.sweep(100);
     expect(lies(draft.path)).toBe(false);
+  });
+
+  test('a picture that a queued post names beside its media, or in a setting, is 409 and stays [RT9, S150]', async () => {
+    const ann = await app.signUp();
+    const files = await Promise.all(Array.from({ length: 7 }, async () => upload(ann, await picture(30, 30))));
+    const [shown, small, asAddress, asFile, byId, unused, drafted] = files;
+    const film = { path: 'https://a.example/f.mp4', alt: '' };
+    const posts = [
+      await post(ann.orgId, [{ ...film, thumbnail: shown.path }]),
+      await post(ann.orgId, [{ ...film, thumbnail: small.thumbnail }]),
+      await post(ann.orgId, [], 'QUEUE', { thumbnail: `${asAddress.path}?v=1` }),
+      await post(ann.orgId, [], 'QUEUE', { cover: { path: asFile.path.replace('/uploads/', '/api/uploads/') } }),
+      await post(ann.orgId, [], 'QUEUE', { cover: { id: byId.id, path: 'https://a.example/c.png' } }),
+    ];
+    await post(ann.orgId, [{ ...film, thumbnail: drafted.path }], 'DRAFT');
+    const used = [shown, small, asAddress, asFile, byId];
+    const statusOf = async ({ id }: { id: string }) => (await ann.client.delete(`/files/${id}`)).status;
+    expect(await Promise.all(used.map(statusOf))).toEqual(used.map(() => 409));
+    expect(await Promise.all([unused, drafted].map(statusOf))).toEqual([200, 200]);
+
+    await db.sql`update files set deleted_at = now() - interval '40 days' where org_id = ${ann.orgId}`;
+    await media.sweep(100);
+    expect(files.map(({ path }) => lies(path))).toEqual([true, true, true, true, true, false, false]);
+    await db.sql`update posts set state = 'PUBLISHED' where id = any(${posts}::uuid[])`;
+    await media.sweep(100);
+    expect(used.map(({ path }) => lies(path))).toEqual(used.map(() => false));
   });
 
   test('a cover leaves with its last file, unless it is a file of the library itself', async () => {

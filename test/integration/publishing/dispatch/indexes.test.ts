@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Database } from '../../../../src/platform/db/index.ts';
 import { newId, systemClock } from '../../../../src/platform/kernel/index.ts';
 import { CreateBody, type Posts } from '../../../../src/publishing/posts/index.ts';
+import { queuedWithFiles } from '../../../../src/library/media/store.ts';
 import * as state from '../../../../src/publishing/posts/state.ts';
 import { noEngine } from '../../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
@@ -15,6 +16,9 @@ const CHANNELS = 20;
 const START = new Date(Date.UTC(2100, 0, 1));
 /** A range with all posts: some 25 days before that, and some 25 after it. */
 const [BEFORE, BEHIND] = [new Date(Date.UTC(2099, 0, 1)), new Date(Date.UTC(2101, 0, 1))];
+
+/** A file that a queued post names. */
+const FILE = newId();
 
 let db: TestDatabase;
 let context: Awaited<ReturnType<typeof openPublishing>>;
@@ -36,6 +40,13 @@ beforeAll(async () => {
   ({ sql, posts } = context);
   ({ orgId, channelIds } = await seedOrg(db.sql, CHANNELS));
   other = await seedOrg(db.sql, CHANNELS);
+  await db.sql`
+    insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes)
+    values (${FILE}, ${orgId}, 'a', 'a.png', ${`${orgId}/a.png`}, 'image', 'image/png', 1)`;
+  await db.sql`
+    insert into posts (id, org_id, channel_id, group_id, state, detail, content, media, publish_date, due_at)
+    values (${newId()}, ${orgId}, ${channelIds[0]!}, 'f', 'QUEUE', 'scheduled', 'x', ${db.sql.json([{ id: FILE }])},
+      ${BEHIND}, ${BEHIND})`;
 });
 afterAll(async () => {
   await context[Symbol.asyncDispose]();
@@ -151,6 +162,8 @@ const statements: Record<string, () => Promise<unknown>> = {
   'channels that come within the horizon': () => posts.sweeps.enter(500),
   'questions that are overdue': () => posts.sweeps.unasked(500),
   'posts to be prepared, and those whose series goes on': () => posts.sweeps.pending(500),
+  'a file that is to be deleted': () =>
+    expect(context.media.remove(orgId, FILE, { force: false })).rejects.toMatchObject({ code: 'conflict' }),
   'deleted posts whose time is over': () => posts.sweeps.dropDeleted(10),
 };
 
@@ -225,6 +238,7 @@ const ON_PREDICATES = {
   posts_to_repeat: state.toRepeat,
   posts_over_limit: state.overLimit,
   posts_published: state.published,
+  posts_queued_with_files: queuedWithFiles,
 };
 
 const conditionsOf = async () => {
