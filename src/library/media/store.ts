@@ -124,15 +124,39 @@ export const filesOfThumbnails = (sql: Sql, orgId: string, keys: readonly string
     where org_id = ${orgId} and (storage_key = any(${[...keys]}) or thumbnail_key = any(${[...keys]}))
       and not withdrawn`;
 
+/** A queued post that may name files: the words of the index `posts_queued_with_files`. */
+export const queuedWithFiles = (sql: Sql, alias = 'p'): Fragment => sql`
+  (${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.deleted_at is null and (${sql(alias)}.media <> '[]'
+    or ${sql(alias)}.settings @? '$.* ? (@ starts with "http" || @.path starts with "http")'))`;
+
 /**
- * Where the object of a key lies, and its shown name; a thumbnail lies with its picture. Undefined: nobody has it any
- * more.
+ * Whether a queued post needs the file `f`, as media, as the picture of a video or in its settings. It names a file by
+ * its id, by its address or by that of its thumbnail, each of which is random and stands in no other text.
+ */
+const isUsed = (sql: Sql): Fragment => sql`
+  exists (
+    select
+    from posts p
+    cross join lateral (select p.media::text || p.settings::text as names) n
+    where p.org_id = f.org_id
+      and ${queuedWithFiles(sql)}
+      and (strpos(n.names, f.id::text) > 0
+        or strpos(n.names, f.storage_key) > 0
+        or strpos(n.names, f.thumbnail_key) > 0)
+  )`;
+
+/**
+ * Where the object of a key lies, and its shown name; a thumbnail lies with its picture. A deleted one is there while a
+ * queued post may still publish it: networks fetch it. Undefined: nobody has it any more.
  */
 export async function objectOfKey(sql: Sql, key: string): Promise<(Pin & { orgId: string; name: string }) | undefined> {
   const [row] = await sql<(Pin & { orgId: string; name: string })[]>`
-    select org_id as "orgId", name, ${pin(sql)} from files /* all orgs: the key is the credential */
-    where (storage_key = ${key} or thumbnail_key = ${key}) and deleted_at is null
-    order by storage_key = ${key} desc limit 1`;
+    select f.org_id as "orgId", f.name, ${pin(sql)}
+    from files f /* all orgs: the key is the credential */
+    where (f.storage_key = ${key} or f.thumbnail_key = ${key})
+      and (f.deleted_at is null or not f.withdrawn and ${isUsed(sql)})
+    order by f.storage_key = ${key} desc
+    limit 1`;
   return row;
 }
 
@@ -306,27 +330,6 @@ export async function updateFile(
     returning ${columns(sql)}`;
   return row;
 }
-
-/** A queued post that may name files: the words of the index `posts_queued_with_files`. */
-export const queuedWithFiles = (sql: Sql, alias = 'p'): Fragment => sql`
-  (${sql(alias)}.state = 'QUEUE' and ${sql(alias)}.deleted_at is null and (${sql(alias)}.media <> '[]'
-    or ${sql(alias)}.settings @? '$.* ? (@ starts with "http" || @.path starts with "http")'))`;
-
-/**
- * Whether a queued post needs the file `f`, as media, as the picture of a video or in its settings. It names a file by
- * its id, by its address or by that of its thumbnail, each of which is random and stands in no other text.
- */
-const isUsed = (sql: Sql): Fragment => sql`
-  exists (
-    select
-    from posts p
-    cross join lateral (select p.media::text || p.settings::text as names) n
-    where p.org_id = f.org_id
-      and ${queuedWithFiles(sql)}
-      and (strpos(n.names, f.id::text) > 0
-        or strpos(n.names, f.storage_key) > 0
-        or strpos(n.names, f.thumbnail_key) > 0)
-  )`;
 
 /**
  * Marks a file deleted, unless a queued post needs it and `force` is not given: then it is withdrawn from that post,

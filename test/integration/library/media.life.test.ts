@@ -49,7 +49,7 @@ const upload = async (who: SignedUp, bytes: Uint8Array, more: Record<string, str
   (await who.client.post('/files/upload-server', formOf(bytes, { more }))).body;
 const deletedSince = (id: string, age: string) =>
   db.sql`update files set deleted_at = now() - ${age}::text::interval where id = ${id}`;
-async function post(orgId: string, items: unknown[], state = 'QUEUE', settings: object = {}): Promise<string> {
+async function post(orgId: string, items: unknown[], state = 'QUEUE', named: object = {}): Promise<string> {
   const [channel, id] = [newId(), newId()];
   await db.sql`
     insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
@@ -57,7 +57,7 @@ async function post(orgId: string, items: unknown[], state = 'QUEUE', settings: 
   await db.sql`
     insert into posts (id, org_id, channel_id, group_id, state, detail, content, media, settings, publish_date)
     values (${id}, ${orgId}, ${channel}, 'g', ${state}, 'scheduled', 'hi', ${db.sql.json(items as never)},
-      ${db.sql.json(settings as never)}, now() + interval '1 day')`;
+      ${db.sql.json(named as never)}, now() + interval '1 day')`;
   return id;
 }
 const remains = () => db.sql`select storage_key from media_pending_deletions order by storage_key`;
@@ -124,6 +124,25 @@ describe('a deleted file', () => {
     await db.sql`update posts set state = 'PUBLISHED' where id = ${queued}`;
     await media.sweep(100);
     expect(lies(draft.path)).toBe(false);
+  });
+
+  test('a file that was deleted is at its address while a post that needs it is queued, for networks that fetch [S150]', async () => {
+    const ann = await app.signUp();
+    const file = await upload(ann, await picture(30, 30));
+    const draft = await post(ann.orgId, [{ id: file.id, path: file.path, alt: '' }], 'DRAFT');
+    const statuses = () =>
+      Promise.all(
+        [file.path, file.thumbnail].map(async (at) => (await fetch(app.address + new URL(at).pathname)).status),
+      );
+    expect((await ann.client.delete(`/files/${file.id}`)).status).toBe(200);
+    expect(await statuses()).toEqual([404, 404]);
+    await db.sql`update posts set state = 'QUEUE' where id = ${draft}`;
+    expect(await statuses()).toEqual([200, 200]);
+    await db.sql`update files set withdrawn = true where id = ${file.id}`;
+    expect(await statuses()).toEqual([404, 404]);
+    await db.sql`update files set withdrawn = false where id = ${file.id}`;
+    await db.sql`update posts set state = 'PUBLISHED' where id = ${draft}`;
+    expect(await statuses()).toEqual([404, 404]);
   });
 
   test('a picture that a queued post names beside its media, or in a setting, is 409 and stays [RT9, S150]', async () => {
