@@ -338,6 +338,7 @@ export default [
     method: 'post',
     path: '/integrations/:id/nickname',
     summary: 'Change the shown name and picture of a channel',
+    description: 'Without `picture` the picture stays; with null there is none.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:update',
@@ -351,7 +352,7 @@ export default [
     }),
     answer: Success,
     handle: ({ rooms, principal, params, body: { name, picture } }) =>
-      rooms.channels.setShown(principal.orgId, params.id, { name, picture: picture ?? null }),
+      rooms.channels.setShown(principal.orgId, params.id, { name, picture }),
     present: success,
   }),
   route({

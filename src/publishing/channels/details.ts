@@ -59,11 +59,12 @@ function checkSync({ title, comments }: SocialAdapter, { syncComments }: Readonl
   if (syncComments && !comments) throw invalidField(field, `${title} has no comments that can be read`, 'unsupported');
 }
 
+/** Sets the name and the picture that are shown; without a picture, the one there is stays. */
 export const setShown = (
   deps: Deps,
   orgId: string,
   id: string,
-  shown: { name: string; picture: string | null },
+  shown: { name: string; picture?: string | null | undefined },
 ): Promise<void> => update(deps, orgId, id, { shown });
 
 async function update({ sql }: Deps, orgId: string, id: string, details: store.Details): Promise<void> {

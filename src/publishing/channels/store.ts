@@ -163,7 +163,7 @@ export async function accountOf(sql: Sql, orgId: string, id: string): Promise<Ch
 export interface Details {
   postingTimes?: number[];
   additional?: { text: string; settings: Record<string, unknown> };
-  shown?: { name: string; picture: string | null };
+  shown?: { name: string; picture?: string | null | undefined };
 }
 
 /** Changes what people set; false: there is no such channel. */
@@ -179,7 +179,7 @@ export async function updateDetails(
       additional_settings = ${additional ? additional.text : sql`additional_settings`},
       settings = ${additional ? sql`${JSON.stringify(additional.settings)}::text::jsonb` : sql`settings`},
       name = ${shown ? shown.name : sql`name`},
-      picture = ${shown ? shown.picture : sql`picture`},
+      picture = ${shown?.picture === undefined ? sql`picture` : shown.picture},
       renamed = ${shown ? true : sql`renamed`},
       updated_at = now()
     where org_id = ${orgId} and id = ${id} and deleted_at is null

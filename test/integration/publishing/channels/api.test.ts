@@ -194,6 +194,10 @@ describe('channel routes', () => {
       picture: 'https://a.example/p.png',
       additionalSettings: '{"latencyMs":5}',
     });
+    await ann.client.post(`${at}/nickname`, { name: 'Our shop' });
+    expect((await ann.client.get(at)).body).toMatchObject({ name: 'Our shop', picture: 'https://a.example/p.png' });
+    await ann.client.post(`${at}/nickname`, { name: 'Our shop', picture: null });
+    expect((await ann.client.get(at)).body.picture).toBeNull();
 
     const bad: [string, string, Record<string, unknown>, number][] = [
       ['POST', 'time', {}, 400],
