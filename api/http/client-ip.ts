@@ -5,6 +5,13 @@ import { parseAddress } from '../../src/platform/outbound/index.ts';
 const plain = (address: string): string =>
   address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 
+/** An entry of `x-forwarded-for` with the port that some proxies write: `203.0.113.9:51234`, `[2001:db8::1]:443`. */
+const WITH_PORT = /^(?:\[([0-9a-f:.]{2,45})\]|(\d{1,3}(?:\.\d{1,3}){3}))(?::\d{1,5})?$/i;
+function withoutPort(entry: string): string {
+  const [, inBrackets, bare] = WITH_PORT.exec(entry) ?? [];
+  return inBrackets ?? bare ?? entry;
+}
+
 /**
  * The socket's peer; behind `hops` proxies, the entry of `x-forwarded-for` that many from the right. Everything left of
  * it was written by the client.
@@ -14,7 +21,7 @@ export function clientIp(request: IncomingMessage, hops: number): string {
   if (hops < 1) return peer;
   const forwarded = request.headers['x-forwarded-for'];
   const entries = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',');
-  const entry = entries.at(-hops)?.trim() ?? '';
+  const entry = withoutPort(entries.at(-hops)?.trim() ?? '');
   return isIP(entry) ? plain(entry) : peer; // fewer entries than proxies: it did not come through them
 }
 
