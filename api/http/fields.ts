@@ -23,9 +23,6 @@ export const instant = z.iso.datetime();
  */
 export const dateText = z.iso.date().refine((text) => text >= '1970-01-01', 'must not be before 1970-01-01');
 
-/** An ISO 8601 time with `Z` or an offset, as a Date. */
-export const futureInstant = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
-
 /** A page of rows with ids; `search` looks into their names. */
 export const SearchPage = z.object({
   search: z.string().trim().min(1).max(254).optional(),

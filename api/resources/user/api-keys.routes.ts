@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { auditActor } from '../../http/audit-actor.ts';
-import { futureInstant, nameText } from '../../http/fields.ts';
+import { DateText } from '../../../src/publishing/posts/index.ts';
+import { nameText } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
 import { ApiKey, LIMITS, presentApiKey, presentLimits, ProgramLimits } from './api-keys.shape.ts';
 
@@ -30,7 +31,7 @@ export default [
     auth: ['session'],
     impersonation: 'refused',
     creates: true,
-    body: z.strictObject({ name: nameText(1, 100), expiresAt: futureInstant.nullish() }),
+    body: z.strictObject({ name: nameText(1, 100), expiresAt: DateText.nullish() }),
     answer: MadeKey,
     async handle({ rooms, principal, body, request }) {
       const { orgId, userId } = principal;
@@ -49,7 +50,7 @@ export default [
     auth: ['session'],
     impersonation: 'refused',
     creates: true,
-    body: z.strictObject({ name: nameText(1, 100).optional(), expiresAt: futureInstant.nullish() }),
+    body: z.strictObject({ name: nameText(1, 100).optional(), expiresAt: DateText.nullish() }),
     answer: MadeKey,
     async handle({ rooms, principal, params, body, request }) {
       const { orgId, userId } = principal;

@@ -40,6 +40,19 @@ describe('a key', () => {
       createdAt: expect.stringMatching(/\.\d{3}Z$/),
     });
   });
+  test('takes the dates of ISO 8601 that posts take as its expiry, up to the year 9000 [S55, AK7]', async () => {
+    const expiryOf = async (expiresAt: string) => {
+      expect([expiresAt, (await create(ann.client, { name: 'dated', expiresAt })).status]).toEqual([expiresAt, 201]);
+      return (await list(ann.client))[0]!.expiresAt;
+    };
+    expect(await expiryOf('2100-01-31T18:00:00')).toBe('2100-01-31T18:00:00.000Z');
+    expect(await expiryOf('2100-01-31')).toBe('2100-01-31T00:00:00.000Z');
+    expect(await expiryOf('2100-01-31T18:00:00+02:00')).toBe('2100-01-31T16:00:00.000Z');
+    for (const expiresAt of ['9999-12-31T23:59:59-01:00', '9001-01-01', '2100-02-30', 'tomorrow']) {
+      const { status, body } = await create(ann.client, { name: 'dated', expiresAt });
+      expect([expiresAt, status, body.errors?.[0]?.field]).toEqual([expiresAt, 400, 'expiresAt']);
+    }
+  });
   test('is accepted raw, after Bearer in any case and with an api prefix, not in the query [AU7, S13, T1]', async () => {
     const { key } = await ann.withKey();
     for (const authorization of [key, `Bearer ${key}`, `bearer ${key}`, `BEARER   ${key}`]) {
