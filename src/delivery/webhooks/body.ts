@@ -19,8 +19,11 @@ export function bodyOfFact(fact: WebhookFact): string {
 export function channelOfFact(fact: WebhookFact): string | null {
   if (isFlat(fact)) return null;
   if ('channelId' in fact.payload) return fact.payload.channelId;
-  return fact.topic === 'media.job_ended' ? null : fact.entityId;
+  return isOfNoChannel(fact) ? null : fact.entityId;
 }
+
+/** Told whatever channels a webhook has chosen: a media job belongs to none, and W7 keeps it from nobody who asks. */
+export const isOfNoChannel = ({ topic }: WebhookFact): boolean => topic === 'media.job_ended';
 
 /**
  * Items of a thread send nothing: their first one stands for them. Neither does a sweep whose comments are told one by

@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import { type Fact, listener } from '../../platform/outbox/index.ts';
-import { bodyOfFact, channelOfFact, isHeard } from './body.ts';
+import { bodyOfFact, channelOfFact, isHeard, isOfNoChannel } from './body.ts';
 import { EVENT_TYPES, eventOf, STANDARD_EVENTS, type WebhookTopic } from './events.ts';
 
 /** The bus topic that wakes webhooks: `{ keys }`, the ids of their actors. */
@@ -58,10 +58,11 @@ const inputOf = (sql: Sql, facts: readonly Fact<WebhookTopic>[]): Fragment => sq
         ${facts.map(({ id }) => id)}::bigint[],
         ${facts.map(({ orgId }) => orgId)}::uuid[],
         ${facts.map(channelOfFact)}::uuid[],
+        ${facts.map((fact) => String(isOfNoChannel(fact)))}::text[]::boolean[],
         ${facts.map(({ topic }) => eventOf(topic))}::text[],
         ${facts.map(bodyOfFact)}::text[],
         ${facts.map(({ at }) => at.toISOString())}::timestamptz[]
-      ) with ordinality as t (id, org_id, channel_id, event, body, created_at, place)`;
+      ) with ordinality as t (id, org_id, channel_id, of_no_channel, event, body, created_at, place)`;
 
 /** Each fact with each webhook that asks for it, numbered by webhook. */
 const matchedFacts = (sql: Sql): Fragment => sql`
@@ -70,5 +71,5 @@ const matchedFacts = (sql: Sql): Fragment => sql`
       join webhooks w
         on w.org_id = f.org_id
         and w.deleted_at is null
-        and (w.channel_ids = '{}' or f.channel_id = any(w.channel_ids))
+        and (w.channel_ids = '{}' or f.of_no_channel or f.channel_id = any(w.channel_ids))
         and f.event = any(case when w.events = '{}' then ${STANDARD_EVENTS}::text[] else w.events end)`;

@@ -283,3 +283,31 @@ test('one comment or many: webhooks with a list of events get what it names [WH2
   await settles(async () => expect((await stats(id)).succeeded).toBe(1));
   expect(bodies().map((body) => (JSON.parse(body) as { event: string }).event)).toEqual(['comment.reply']);
 });
+
+test('the end of a media job is told to webhooks that ask for it, whatever channels they have chosen [W7]', async () => {
+  const asked = ['media.job_finished'];
+  for (const integrations of [[], [{ id: channelId }]])
+    await addWebhook(host.webhooks, orgId, hook(integrations.length === 0 ? '/all' : '/chosen'), {
+      events: asked,
+      integrations,
+    });
+  await addWebhook(host.webhooks, orgId, hook('/others'), { integrations: [{ id: channelId }] });
+  await tell({
+    orgId,
+    topic: 'media.job_ended',
+    entityId: newId(),
+    payload: {
+      userId: null,
+      operation: 'render',
+      providerId: 'a',
+      state: 'done',
+      fileIds: [],
+      path: null,
+      error: null,
+    },
+  });
+  await announce(db.sql, orgId, 'post.published', [await rows.post(orgId, channelId)]); // which comes behind it
+  await settles(() => expect(bodies('/others')).toHaveLength(1));
+  await settles(() => expect(bodies('/all')).toHaveLength(1));
+  await settles(() => expect(bodies('/chosen')).toEqual(bodies('/all')));
+});
