@@ -10,20 +10,18 @@ const route = routesOf('providerSettings');
 
 const id = z.string().max(64);
 const Fields = z.record(z.string().max(64), z.string().max(16_384).nullable());
-const Changed = {
-  name: nameText(1, 100).optional(),
-  options: Fields.optional(),
-  isDefault: z.boolean().optional(),
-  enabled: z.boolean().optional(),
-};
 const NewSetting = z.strictObject({
   domain: id,
   providerId: id,
   version: id.optional(),
   credentials: Fields,
   allowPreview: z.boolean().optional(),
-  ...Changed,
+  name: nameText(1, 100).optional(),
+  options: Fields.optional(),
+  isDefault: z.boolean().optional(),
+  enabled: z.boolean().optional(),
 });
+const SettingChange = NewSetting.partial();
 const Tested = z.strictObject({ ok: z.boolean(), message: z.string(), latencyMs: z.int() });
 
 interface Place {
@@ -75,8 +73,9 @@ export function settingsRoutes({ path, whose, auth, ownerOf, permission }: Place
       method: 'put',
       path: `${path}/:id`,
       summary: 'Change a provider setting',
-      description: 'A field that is absent keeps its value, null clears it.',
-      body: z.strictObject({ credentials: Fields.optional(), ...Changed }),
+      description:
+        'A field that is absent keeps its value, null clears it. Provider and version stay: they may be named as they are.',
+      body: SettingChange,
       answer: Setting,
       handle: (call) =>
         call.rooms.providerSettings.update(ownerOf(call.principal), call.params.id, call.body, auditActor(call)),

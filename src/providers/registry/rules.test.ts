@@ -52,6 +52,10 @@ describe('chooseVersion', () => {
     [{ version: 'v10' }, 'preview_not_allowed'],
     [{ version: 'v10', allowPreview: true }, 'v10'],
     [{ version: 'v10', use: 'pinned' as const }, 'v10'],
+    [{ version: 'v1', use: 'edit' as const }, 'version_retired'],
+    [{ version: 'v2', use: 'edit' as const }, 'v2'],
+    [{ version: 'v10', use: 'edit' as const }, 'preview_not_allowed'],
+    [{ version: 'v10', use: 'edit' as const, allowPreview: true }, 'v10'],
   ])('%j is %s [S158]', (options, expected) => {
     expect(choose(options)).toBe(expected);
   });

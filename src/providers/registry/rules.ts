@@ -4,10 +4,10 @@ import { type Fields, MAX_LENGTH } from '../kit/declare/fields.ts';
 import type { SocialAdapter } from '../social/_contract.ts';
 import type { AnyAdapter } from './domains.ts';
 
-/** A request for a version. `new` writes a row; `pinned` uses or edits a row that holds this version. */
+/** A request for a version. `new` writes a row; `edit` changes one that holds this version, and `pinned` uses it. */
 export interface Resolve {
   version?: string | undefined;
-  use?: 'new' | 'pinned';
+  use?: 'new' | 'edit' | 'pinned';
   allowPreview?: boolean | undefined;
 }
 
@@ -69,7 +69,7 @@ export function chooseVersion<A extends AnyAdapter>(
         throw new AppError('version_deprecated', `${name} is deprecated: new connections need a newer version`);
       return chosen;
     case 'preview':
-      if (use === 'new' && !allowPreview)
+      if (use !== 'pinned' && !allowPreview)
         throw new AppError('preview_not_allowed', `${name} is a preview: send allowPreview: true to use it`);
       return chosen;
     case 'active':

@@ -1,12 +1,12 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
-import { isId, newId } from '../../platform/kernel/index.ts';
+import { invalidField, isId, newId } from '../../platform/kernel/index.ts';
 import type { AdapterOf } from '../registry/index.ts';
 import { type NewSetting, type SettingChange, type SettingsDeps, type SettingView, unknownSetting } from './deps.ts';
 import { movedAddresses, type Owner, setupOf, split } from './rules.ts';
 import * as store from './store.ts';
 import { wantedAdapter } from './trial.ts';
-import { judgeValues, seal, usePinned, valuesOf, viewOfSetting } from './values.ts';
+import { editPinned, judgeValues, seal, valuesOf, viewOfSetting } from './values.ts';
 
 /** Creates a setting; without a version the newest active one is chosen and stored (S159). */
 export async function createSetting(
@@ -49,7 +49,8 @@ export const changeSetting = (
   by: AuditActor,
 ): Promise<SettingView> =>
   writeSetting(deps, owner, id, by, 'provider_setting.updated', (row) => {
-    const adapter = usePinned(deps, row);
+    checkSame(row, wanted);
+    const adapter = editPinned(deps, row, wanted.allowPreview);
     const { fields: declared } = setupOf(adapter, owner);
     const before = valuesOf(deps, row);
     const kept = judgeValues(deps, adapter, owner, wanted, before);
@@ -66,6 +67,15 @@ export const changeSetting = (
     };
   });
 
+/** A setting keeps its provider, and its version until it is upgraded (S159). */
+function checkSame(row: store.SettingRow, wanted: SettingChange): void {
+  const isOther = (field: 'domain' | 'providerId' | 'version') =>
+    wanted[field] !== undefined && wanted[field] !== row[field];
+  for (const field of ['domain', 'providerId'] as const)
+    if (isOther(field)) throw invalidField(field, 'stays as it is: create another setting', 'immutable');
+  if (isOther('version')) throw invalidField('version', 'stays as it is: upgrade the setting', 'immutable');
+}
+
 /** Moves a setting to another version; nothing else does. */
 export const upgradeSetting = (
   deps: SettingsDeps,
@@ -75,7 +85,7 @@ export const upgradeSetting = (
   by: AuditActor,
 ): Promise<SettingView> =>
   writeSetting(deps, owner, id, by, 'provider_setting.upgraded', (row) => {
-    const use = version === row.version ? 'pinned' : 'new';
+    const use = version === row.version ? 'edit' : 'new';
     const domain = row.domain as keyof AdapterOf; // a column holds it
     const adapter = deps.providers.resolve(domain, row.providerId, { version, allowPreview, use });
     const values = judgeValues(deps, adapter, owner, {}, valuesOf(deps, row));

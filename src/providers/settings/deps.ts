@@ -29,7 +29,12 @@ export interface NewSetting extends Given {
   enabled?: boolean | undefined;
   allowPreview?: boolean | undefined;
 }
+/** The provider and the version may be named as they are. */
 export interface SettingChange extends Given {
+  domain?: string | undefined;
+  providerId?: string | undefined;
+  version?: string | undefined;
+  allowPreview?: boolean | undefined;
   name?: string | undefined;
   isDefault?: boolean | undefined;
   enabled?: boolean | undefined;

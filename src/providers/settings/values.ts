@@ -62,6 +62,13 @@ export const usePinned = ({ providers }: Pick<SettingsDeps, 'providers'>, row: S
   // the column `domain` holds nothing else
   providers.resolve(row.domain as keyof AdapterOf, row.providerId, { version: row.version, use: 'pinned' });
 
+/** The adapter of a row that is changed: the version may be deprecated, and a preview has to be allowed (S158). */
+export const editPinned = (
+  { providers }: Pick<SettingsDeps, 'providers'>,
+  { domain, providerId, version }: SettingRow,
+  allowPreview: boolean | undefined,
+): AnyAdapter => providers.resolve(domain as keyof AdapterOf, providerId, { version, allowPreview, use: 'edit' });
+
 export function viewOfSetting(deps: Pick<SettingsDeps, 'providers' | 'vault'>, row: SettingRow): SettingView {
   const adapter = adapterOfRow(deps, row);
   const newest = newestOf(deps, row);

@@ -126,6 +126,26 @@ describe('versions', () => {
     expect((await settings.list(null)).map(({ status }) => status)).toEqual(['retired', 'retired']);
   });
 
+  test('a change of a row that is pinned to a preview needs allowPreview, as any other write [S157, S158, VE6]', async () => {
+    all = [versionOf('v1', 'preview')];
+    const { id } = await settings.create(null, demo({ allowPreview: true }), by);
+    for (const allowPreview of [undefined, false]) {
+      const refused = settings.update(null, id, { name: 'x', credentials: { surprise: 'x' }, allowPreview }, by);
+      expect(await refusal(refused)).toBe('400 preview_not_allowed');
+      const again = settings.upgrade(null, id, { version: 'v1', allowPreview }, by);
+      expect(await refusal(again)).toBe('400 preview_not_allowed');
+    }
+    const same = { domain: 'auth', providerId: 'demo', version: 'v1', allowPreview: true };
+    expect(await settings.update(null, id, { ...same, name: 'x' }, by)).toMatchObject({ name: 'x', version: 'v1' });
+    for (const other of [{ domain: 'email' }, { providerId: 'github' }, { version: 'v2' }]) {
+      const refused = settings.update(null, id, { ...same, ...other, name: 'y' }, by);
+      await expect(refused).rejects.toMatchObject({
+        code: 'validation_failed',
+        extra: { errors: [{ field: Object.keys(other)[0] }] },
+      });
+    }
+  });
+
   test('the settings of one owner are nothing to another', async () => {
     const { id } = await settings.create(null, demo(), by);
     for (const work of [
