@@ -182,7 +182,7 @@ export default [
     path: '/integrations/social-connect/:provider',
     summary: 'Connect a channel',
     description:
-      'With the code of the consent page, or with the fields of the network. `callback` holds further parameters with which the network sent the person back, such as `device_id` or `error`. With `inBetweenSteps` a page is still to be chosen, of `pages` (`POST /integrations/provider/:id/connect`).',
+      'With the code of the consent page, or with the fields of the network. `callback` holds further parameters with which the network sent the person back, such as `device_id` or `error`. With `inBetweenSteps` a page is still to be chosen, of `pages` (`POST /integrations/provider/:id/connect`). `timezone` is taken from clients that send it and changes nothing: posting times are minutes by the clocks of the organization.',
     auth: ['session'],
     impersonation: 'allowed',
     permission: 'channels:create',
