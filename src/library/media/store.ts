@@ -387,9 +387,12 @@ export const dropUnneededCopies = (
       and not exists (
       select
       from posts p
-      where p.org_id = f.org_id and p.state = 'QUEUE' and p.deleted_at is null
+      cross join lateral (select jsonb_build_object('url', f.source_url) as names) n
+      where p.org_id = f.org_id
+        and ${queuedWithFiles(sql)}
         and (p.due_at is null or p.due_at < now() + ${soonMs}::float8 * interval '1 ms')
-        and p.media @> jsonb_build_array(jsonb_build_object('path', f.source_url)))
+        and (jsonb_path_exists(p.media, '$[*].* ? (@ == $url)', n.names)
+          or jsonb_path_exists(p.settings, '$.* ? (@ == $url || @.path == $url)', n.names)))
     returning storage_key as "storageKey", ${pin(sql)}`;
 
 /** Forgets up to `limit` copies of outside media that were fetched more than `maxAgeMs` ago; answers how many. */

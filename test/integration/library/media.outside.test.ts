@@ -167,6 +167,24 @@ test('a fetch reads no more than the network accepts', async () => {
   expect(await copies(orgId)).toEqual({ n: 0, bytes: 0 });
 }, 60_000);
 
+test('copies of thumbnails and covers stay while a post that is on its way needs them', async () => {
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const address = (name: string) => `https://a.example/${name}.png`;
+  const kept = ['picture', 'thumbnail', 'cover', 'file'];
+  for (const name of [...kept, 'other']) await seedCopy(orgId, address(name), 10);
+  const seed = (items: object[], settings: object) => db.sql`
+    insert into posts (id, org_id, channel_id, group_id, state, detail, content, media, settings, publish_date, due_at)
+    values (${newId()}, ${orgId}, ${channelId}, 'g', 'QUEUE', 'paused', 'hi', ${db.sql.json(items as never)},
+      ${db.sql.json(settings as never)}, now(), now())`;
+  await seed([{ ...item(address('picture')), thumbnail: address('thumbnail') }], {});
+  await seed([], { cover: address('cover') });
+  await seed([], { cover: { id: 'f1', path: address('file') } });
+  await media.settled(orgId, [item(address('other'))]);
+  const left = await db.sql<{ url: string }[]>`
+    select source_url as url from files where org_id = ${orgId} order by url`;
+  expect(left.map(({ url }) => url)).toEqual(kept.map(address).toSorted());
+});
+
 test('a copy leaves the disk when its last post has settled', async () => {
   const png = await picture(9, 9);
   await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
