@@ -47,8 +47,8 @@ export interface MediaOfPosts {
     orgId: string,
     fields: readonly FilesField[],
   ): Promise<{ facts: FileFacts | undefined; fault: AppError | undefined }[][]>;
-  /** What is known of the files of posts; undefined for one that lies outside, or is gone. */
-  facts(orgId: string, posts: readonly (readonly MediaItem[])[]): Promise<(FileFacts | undefined)[][]>;
+  /** What is known of the files of posts; undefined for one that lies outside, null for one that cannot be published. */
+  facts(orgId: string, posts: readonly (readonly MediaItem[])[]): Promise<(FileFacts | undefined | null)[][]>;
   /** A post has settled: what was fetched for it is no longer needed. */
   settled(orgId: string, items: readonly MediaItem[]): Promise<void>;
   /**
@@ -152,9 +152,14 @@ export function openPostMedia(options: Options): MediaOfPosts {
       if (fault) throw fault;
     },
     async facts(orgId, posts) {
-      const own = await ownFiles(orgId, posts.flat(), store.presentFiles);
+      const own = await ownFiles(orgId, posts.flat(), store.usableFiles);
       let n = 0;
-      return posts.map((items) => items.map((item) => factsOf(backendUrl, own[n++], item)));
+      return posts.map((items) =>
+        items.map((item) => {
+          const file = own[n++];
+          return file === null ? null : factsOf(backendUrl, file, item);
+        }),
+      );
     },
     async settled(orgId, items) {
       if (items.some(({ path }) => path !== '' && keyOfUrl(backendUrl, path) === undefined)) await copies.drop(orgId);

@@ -147,8 +147,8 @@ export interface MediaPort {
     orgId: string,
     fields: readonly FilesField[],
   ): Promise<{ facts: FileFacts | undefined; fault: AppError | undefined }[][]>;
-  /** What is known of the files of posts; undefined for one that lies outside, or is gone. */
-  facts(orgId: string, posts: readonly (readonly PostMedia[])[]): Promise<(FileFacts | undefined)[][]>;
+  /** What is known of the files of posts; undefined for one that lies outside, null for one that cannot be published. */
+  facts(orgId: string, posts: readonly (readonly PostMedia[])[]): Promise<(FileFacts | undefined | null)[][]>;
 }
 
 /** A link of a text, and what goes out in its place; null: it goes out as it is. */

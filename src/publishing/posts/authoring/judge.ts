@@ -1,9 +1,10 @@
-import { AppError } from '../../../platform/kernel/index.ts';
+import { AppError, invalidField } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import type { NetworkRules } from '../ports.ts';
 import { getPost } from '../reading/find.ts';
 import type { PostRow } from '../reading/row.ts';
 import type { PostMedia } from '../row.ts';
+import { filesOfSettings } from '../setting-files.ts';
 import { type ChannelSummary, findChannelSummaries } from './channels.ts';
 import { contentFault, findIssues, type JudgedThread } from './faults.ts';
 import type { PostChange } from './input.ts';
@@ -31,13 +32,24 @@ export interface UnjudgedThread extends Omit<JudgedThread, 'items'> {
 
 /** 400 `invalid_content` for what the network would refuse of a thread (S108), naming every field. */
 export async function judgeThread(
+  deps: { media: Pick<PostsDeps['media'], 'facts'> },
+  orgId: string,
+  thread: UnjudgedThread,
+): Promise<void> {
+  const lists = thread.items.map(({ media }) => media);
+  checkContent(thread, await findFacts(deps, orgId, lists));
+}
+
+type Facts = Awaited<ReturnType<PostsDeps['media']['facts']>>;
+const findFacts = async (
   { media }: { media: Pick<PostsDeps['media'], 'facts'> },
   orgId: string,
-  { items, ...of }: UnjudgedThread,
-): Promise<void> {
-  const lists = items.map((item) => item.media);
-  const facts = lists.some((list) => list.length > 0) ? await media.facts(orgId, lists) : [];
-  const thread = { ...of, items: items.map((item, n) => ({ ...item, files: facts[n] ?? [] })) };
+  lists: readonly (readonly PostMedia[])[],
+): Promise<Facts> => (lists.some((list) => list.length > 0) ? media.facts(orgId, lists) : []);
+
+function checkContent({ items, ...of }: UnjudgedThread, facts: Facts): void {
+  const files = (n: number) => (facts[n] ?? []).map((one) => one ?? undefined);
+  const thread = { ...of, items: items.map((item, n) => ({ ...item, files: files(n) })) };
   const fault = contentFault(thread, findIssues(thread));
   if (fault) throw fault;
 }
@@ -56,7 +68,10 @@ export const itemsAfter = (
     isLater: n > 0 || first!.rootPostId !== null,
   }));
 
-/** Holds a thread as it is stored, and as `change` would leave it, against the limits of its network. */
+/**
+ * Holds a thread as it is stored, and as `change` would leave it, against the limits of its network. Its files may have
+ * been deleted since it was stored: 400 for one that cannot be published any more.
+ */
 export async function judgeStored(
   deps: Pick<PostsDeps, 'sql' | 'channels' | 'media'>,
   orgId: string,
@@ -69,5 +84,20 @@ export async function judgeStored(
   const { values, merge } = change.settings ?? { values: {}, merge: true };
   const settings = { ...(merge && stored), ...values };
   const items = itemsAfter(rows, change);
-  await judgeThread(deps, orgId, { rules: rulesOf(deps, channel), channel, settings, settingsAt: 'settings', items });
+  const rules = rulesOf(deps, channel);
+  const named = filesOfSettings(rules.fileSettings, settings);
+  const fields = [
+    ...items.map(({ at, media }) => ({ fieldOf: (n: number) => `${at}image.${n}.path`, media })),
+    ...named.map(({ setting, item }) => ({ fieldOf: () => `settings.${setting}`, media: [item] })),
+  ];
+  const facts = await findFacts(
+    deps,
+    orgId,
+    fields.map(({ media }) => media),
+  );
+  const gone = fields.flatMap(({ fieldOf }, n) =>
+    (facts[n] ?? []).flatMap((one, index) => (one === null ? [fieldOf(index)] : [])),
+  );
+  if (gone[0] !== undefined) throw invalidField(gone[0], 'this file is no longer in the library');
+  checkContent({ rules, channel, settings, settingsAt: 'settings', items }, facts);
 }

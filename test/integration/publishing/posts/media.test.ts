@@ -201,6 +201,27 @@ test('a file that the network does not take is 400 with its path, in a create, a
   const edited = await key.put(`/public/v1/posts/${text}`, { image: [film] });
   expect([edited.status, edited.body.errors]).toMatchObject([400, [{ field: 'image.0', rule: 'type' }]]);
 });
+test('a draft is not scheduled with a file that can be published no more, and is with one that was only deleted [S108, S150]', async () => {
+  const [deleted, withdrawn] = [newId(), newId()];
+  for (const id of [deleted, withdrawn])
+    await db.sql`
+      insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes)
+      values (${id}, ${ann.orgId}, 'a', 'a.png', ${`${ann.orgId}/${id}.png`}, 'image', 'image/png', 1000)`;
+  const [first, second] = await Promise.all(
+    [deleted, withdrawn].map(
+      async (id) => (await key.post('/public/v1/posts', body('draft', { id, path: '' }))).body[0].postId,
+    ),
+  );
+  await db.sql`
+    update files set deleted_at = now(), withdrawn = id = ${withdrawn} where id in (${deleted}, ${withdrawn})`;
+  const schedule = (id: string) => key.put(`/public/v1/posts/${id}/status`, { status: 'schedule' });
+  expect((await schedule(first)).status).toBe(200);
+  for (let n = 0; n < 2; n++) {
+    const refused = await schedule(second);
+    expect([refused.status, refused.body.errors?.[0].field]).toEqual([400, 'image.0.path']);
+    await db.sql`delete from files where id = ${withdrawn}`; // as retention does
+  }
+});
 test('a network that fetches pictures itself is not asked where it cannot reach this server, and the post says what to do', async () => {
   await using own = await testDatabase();
   const network = openNetwork();
