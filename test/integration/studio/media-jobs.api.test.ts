@@ -119,29 +119,6 @@ describe('POST /files/generate-image', () => {
     });
   });
 
-  test('a request that is repeated under its Idempotency-Key, as its answer was lost, makes no second job [S18]', async () => {
-    maker.plan('once', { polls: ['running'] });
-    const ask = () =>
-      ann.client.post('/files/generate-image', { prompt: 'once' }, { ...ASYNC, 'idempotency-key': 'picture' });
-    const first = await ask();
-    await db.sql`delete from idempotency_keys where key = 'picture'`; // given back: nobody was told
-    const second = await ask();
-    expect([second.status, second.body.jobId]).toEqual([202, first.body.jobId]);
-    await db.sql`delete from idempotency_keys where key = 'picture'`;
-    await db.sql`update media_jobs set created_at = now() - interval '25 hours' where id = ${first.body.jobId}`;
-    const nextDay = await ask();
-    expect(nextDay.body.jobId).not.toBe(first.body.jobId);
-    for (const { body } of [first, nextDay]) await ann.client.delete(`/files/jobs/${body.jobId}`);
-  });
-
-  test('one that failed is made anew under the same Idempotency-Key', async () => {
-    maker.plan('again', { polls: ['failed'] });
-    const ask = () => ann.client.post('/files/generate-image', { prompt: 'again' }, { 'idempotency-key': 'again' });
-    const failures = [await ask(), await ask()];
-    expect(failures.map(({ status }) => status)).toEqual([502, 502]);
-    expect(new Set(failures.map(({ body }) => body.jobId)).size).toBe(2);
-  });
-
   test('a job is seen by its organization alone', async () => {
     const id = await begin('ours');
     const ben = await world.app.signUp();
@@ -172,6 +149,36 @@ describe('POST /files/generate-image', () => {
   test('30 requests a minute are taken of a caller [S193]', async () => {
     const answer = await ann.client.post('/files/generate-image', {});
     expect([answer.status, answer.headers.get('x-ratelimit-limit')]).toEqual([400, '30000']); // the tests' scale is 1,000
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  test.each([
+    ['generate-image', { prompt: 'once' }],
+    ['jobs', { operation: 'image', prompt: 'once' }],
+  ])('POST /files/%s that is repeated, as its answer was lost, makes no second job [S18]', async (path, body) => {
+    const key = `picture of ${path}`;
+    maker.plan('once', { polls: ['running'] });
+    const ask = async () => {
+      const answer = await ann.client.post(`/files/${path}`, body, { ...ASYNC, 'idempotency-key': key });
+      return [answer.status, answer.body.jobId ?? answer.body.id] as const;
+    };
+    const [, first] = await ask();
+    await db.sql`delete from idempotency_keys where key = ${key}`; // given back: nobody was told
+    expect(await ask()).toEqual([202, first]);
+    await db.sql`delete from idempotency_keys where key = ${key}`;
+    await db.sql`update media_jobs set created_at = now() - interval '25 hours' where id = ${first}`;
+    const [, nextDay] = await ask();
+    expect(nextDay).not.toBe(first);
+    for (const id of [first, nextDay]) await ann.client.delete(`/files/jobs/${id}`);
+  });
+
+  test('one that failed is made anew under it', async () => {
+    maker.plan('again', { polls: ['failed'] });
+    const ask = () => ann.client.post('/files/generate-image', { prompt: 'again' }, { 'idempotency-key': 'again' });
+    const failures = [await ask(), await ask()];
+    expect(failures.map(({ status }) => status)).toEqual([502, 502]);
+    expect(new Set(failures.map(({ body }) => body.jobId)).size).toBe(2);
   });
 });
 
