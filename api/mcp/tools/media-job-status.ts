@@ -12,7 +12,7 @@ export const mediaJobStatusTool = toolsOf(
   title: 'Get a media job',
   description:
     'Answers how a job goes on that makes or changes a picture, a video or a sound, and its files once it is done.',
-  surfaces: ['media-mcp'],
+  surfaces: ['mcp', 'media-mcp'],
   scope: 'mcp:read',
   permission: 'ai:read',
   input: z.strictObject({ jobId }),

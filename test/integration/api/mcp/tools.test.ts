@@ -65,6 +65,15 @@ describe('the list of tools', () => {
     }
   });
 
+  test.each(['mcp', 'media-mcp'] as const)('%s lists each tool that its descriptions send to', (surface) => {
+    const listed = listTools(surface);
+    const names = new Set(tools.flatMap(({ name, alias }) => [name, alias]));
+    const words = new Set([...JSON.stringify(listed).matchAll(/`(\w+)`/g)].map(([, word]) => word));
+    expect(words).toContain('media_job_status');
+    const here = new Set(listed.map(({ name }) => name));
+    expect([...words].filter((word) => names.has(word) && !here.has(word!))).toEqual([]);
+  });
+
   test('every tool stands in the table by hand, with its alias', () => {
     expect(tools.map(({ name, alias }) => [name, alias])).toEqual(
       expect.arrayContaining(Object.entries(MCP_TOOLS).map(([name, { alias }]) => [name, alias])),
