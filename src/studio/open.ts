@@ -84,6 +84,7 @@ export async function openStudioWing({
   const runs = opened.use(
     openAiRuns({
       sql,
+      cache,
       clock,
       log: logs.of('runs'),
       incarnation,

@@ -5,7 +5,10 @@ import { presentRunEvent } from './designer.shape.ts';
 
 type Following = Pick<Call<'auth' | 'runs'>, 'rooms' | 'principal' | 'request'>;
 
-/** The events of a run, from the one after `Last-Event-ID` on, for as long as the reader's session may read them. */
+/**
+ * The events of a run, from the one after `Last-Event-ID` on, for as long as the reader's session may read them.
+ * @throws AppError `rate_limited` for who follows too many
+ */
 export async function* eventsOfRun(
   { rooms, principal: { orgId, userId, sessionId }, request }: Following,
   id: string,
@@ -13,7 +16,7 @@ export async function* eventsOfRun(
 ): AsyncGenerator<ServerEvent> {
   const after = /^\d{1,9}$/.exec(request.headers['last-event-id'] ?? '');
   const followed = rooms.runs.follow(
-    { orgId, id },
+    { orgId, id, userId },
     {
       after: Number(after?.[0] ?? 0),
       ends: AbortSignal.any([gone, request.ending]),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Cache } from '../../platform/cache/index.ts';
+import { type Cache, openStreamSlots, type SlotHolder } from '../../platform/cache/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { type Loop, startLoop } from '../../platform/flow/index.ts';
 import { type Clock, newId } from '../../platform/kernel/index.ts';
@@ -12,7 +12,6 @@ import {
   type StreamReader,
 } from './live-store.ts';
 import type { NotificationRow } from './store.ts';
-import { openStreamSlots, type SlotHolder } from './stream-slots.ts';
 
 /** What an open page hears; `alive`: there is nothing new, and the connection goes on. */
 export type LiveEvent =
@@ -51,7 +50,17 @@ const HELD_MS = 500;
 /** Looks at all streams after which the slot of one is free that none of them renewed: its process is gone. */
 const LOOKS_OF_SLOT = 3;
 const MOST_AT_ONCE = 500;
+/** Of one person. */
+const MOST_STREAMS = 5;
 const UserIds = z.array(z.string());
+
+const openSlots = (cache: LiveOptions['cache'], ttlMs: number) =>
+  openStreamSlots(cache, {
+    name: 'stream',
+    most: MOST_STREAMS,
+    ttlMs,
+    refusal: `You follow your notifications ${MOST_STREAMS} times already: close a page`,
+  });
 
 /**
  * Tells open pages what the database says. Messages between processes only make it sooner: every stream is looked at
@@ -60,7 +69,7 @@ const UserIds = z.array(z.string());
 export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptions) {
   const streams = new Map<string, Set<Stream>>();
   const changed = new Set<Stream>();
-  const slots = openStreamSlots(cache, LOOKS_OF_SLOT * lookMs);
+  const slots = openSlots(cache, LOOKS_OF_SLOT * lookMs);
   let everyAt = 0;
   let started: { loop: Loop; subscription: Promise<AsyncDisposable> } | undefined;
 
@@ -114,6 +123,7 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
     const stream: Stream = {
       reader,
       id: newId(),
+      userId: reader.userId,
       slot: undefined,
       place: parseStreamPlace(lastEventId),
       total: undefined,
@@ -126,10 +136,9 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
   }
 
   function leave(stream: Stream): void {
-    const { userId } = stream.reader;
-    const own = streams.get(userId);
+    const own = streams.get(stream.userId);
     own?.delete(stream);
-    if (own?.size === 0) streams.delete(userId);
+    if (own?.size === 0) streams.delete(stream.userId);
     changed.delete(stream);
     slots.release(stream);
   }

@@ -1,5 +1,6 @@
+import type { Cache } from '../../platform/cache/index.ts';
 import type { Database } from '../../platform/db/index.ts';
-import type { HeldClaims, Waiters } from '../../platform/flow/index.ts';
+import type { HeldClaims } from '../../platform/flow/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
@@ -8,10 +9,12 @@ import type { MediaJobs } from '../media-jobs/index.ts';
 import type { Models } from '../models/index.ts';
 import type { RunStepRow, StepClaimer } from './claim-store.ts';
 import type { RunKind } from './contract.ts';
+import type { Readers } from './readers.ts';
 
 /** What the room is opened with. */
 export interface RunsOptions {
   sql: Database;
+  cache: Pick<Cache, 'claim' | 'delete'>;
   clock: Clock;
   log: Pick<Log, 'warn' | 'error'>;
   /** This start of this process. */
@@ -31,7 +34,7 @@ export interface RunsDeps extends RunsOptions {
   /** Steps that this process works on. */
   held: HeldClaims<RunStepRow>;
   /** Those who read the events of runs here. */
-  readers: Waiters;
+  readers: Readers;
   /** Looks for work now, where this process does some. */
   wake(): void;
 }

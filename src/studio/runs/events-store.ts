@@ -32,16 +32,34 @@ export async function insertEvents(
     cross join jsonb_array_elements(${sql.json(events as unknown as Json)}::jsonb) with ordinality as t (event, place)`;
 }
 
-export const selectEvents = (sql: Sql, { orgId, id }: RunRef, after: number, limit: number) => sql<
-  { n: number; kind: string; data: Json; at: Date }[]
->`
-  select n, kind, data, at
-  from run_events
-  where org_id = ${orgId}
-    and run_id = ${id}
-    and n > ${after}
-  order by n
-  limit ${limit}`;
+/** An event that is behind the place of this index. */
+export interface EventRow {
+  place: number;
+  n: number;
+  kind: string;
+  data: Json;
+  at: Date;
+}
+
+/** The events of runs behind those of the numbers `after`, at most `limit` of each place and in their order. */
+export const selectEventsAfter = (sql: Sql, places: readonly { run: RunRef; after: number }[], limit: number) => sql<
+  EventRow[]
+>`/* all orgs */
+  select p.place::int - 1 as place, e.n, e.kind, e.data, e.at
+  from unnest(
+    ${places.map(({ run }) => run.orgId)}::uuid[], ${places.map(({ run }) => run.id)}::uuid[],
+    ${places.map(({ after }) => after)}::int[]
+  ) with ordinality as p (org_id, run_id, after, place)
+  cross join lateral (
+    select n, kind, data, at
+    from run_events r
+    where r.org_id = p.org_id
+      and r.run_id = p.run_id
+      and r.n > p.after
+    order by r.n
+    limit ${limit}
+  ) e
+  order by p.place, e.n`;
 
 /** Events of one kind of several runs, the oldest first. */
 export const selectEventsOfKind = (sql: Sql, orgId: string, ids: readonly string[], kind: string) => sql<

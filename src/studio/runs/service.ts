@@ -1,11 +1,11 @@
 import type { Json, Sql } from '../../platform/db/index.ts';
-import { holdClaims, openWaiters } from '../../platform/flow/index.ts';
+import { holdClaims } from '../../platform/flow/index.ts';
 import { AppError, bind, notFound, pageOf, type RowPage } from '../../platform/kernel/index.ts';
 import { renewSteps, type StepClaimer } from './claim-store.ts';
 import type { RunRef, RunKind, RunRow, StepRow } from './contract.ts';
 import type { RunsDeps, RunsOptions } from './deps.ts';
-import { followRun } from './follow.ts';
 import { quoteQuestion } from './ask.ts';
+import { openReaders } from './readers.ts';
 import { announceRun, beginRound, beginRun, changeRun, stopRun } from './rounds.ts';
 import { selectEventsOfKind } from './events-store.ts';
 import { dropOldRuns } from './retention.ts';
@@ -55,7 +55,7 @@ export function openAiRuns(options: RunsOptions, { leaseMs = 30_000 }: { leaseMs
       onRenewError: (error, steps) =>
         log.warn({ err: error, steps }, 'claims of steps could not be prolonged, tried again'),
     }),
-    readers: openWaiters(clock),
+    readers: openReaders(options),
     wake: () => worker?.wake(),
   };
   return {
@@ -66,11 +66,14 @@ export function openAiRuns(options: RunsOptions, { leaseMs = 30_000 }: { leaseMs
     /** Locks a run until the commit; undefined: there is none. */
     lock: (tx: Sql, key: RunRef) => store.lockRun(tx, key),
     setOutput: (tx: Sql, step: RunRef, output: Json) => store.setOutputOfStep(tx, step, output),
-    follow: (key: RunRef, how: Parameters<typeof followRun>[2]) => followRun(deps, key, how),
+    follow: deps.readers.follow,
     /** Before steps are worked on: what a kind of runs does. */
     add: (kind: RunKind) => void deps.kinds.set(kind.name, kind),
     /** Works on what is due, in this process, until it is disposed of. */
     start: (): AsyncDisposable => (worker = startSteps(deps)),
-    [Symbol.dispose]: () => deps.held[Symbol.dispose](),
+    async [Symbol.asyncDispose]() {
+      deps.held[Symbol.dispose]();
+      await deps.readers[Symbol.asyncDispose]();
+    },
   };
 }

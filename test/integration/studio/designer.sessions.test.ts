@@ -4,6 +4,7 @@ import type { SignedUp } from '../../support/worlds/app.ts';
 import { type DesignerWorld, designerWorld, step } from '../../support/worlds/studio/designer-world.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { openEventStream } from '../../support/wire/event-stream.ts';
+import { eventually } from '../../support/wire/eventually.ts';
 
 // Sessions as people meet them: the model and the maker are on the wire, and each test writes what they answer.
 
@@ -212,6 +213,24 @@ describe('GET /ai/designer/sessions/:id/events', () => {
     await using rest = await openEventStream(url, { cookies: ann.client.cookies, headers: { 'last-event-id': last } });
     const next = await rest.next();
     expect([next.id, next.data]).toEqual([String(Number(last) + 1), { state: 'executing' }]);
+  });
+
+  test('is open ten times for a person, over all runs, and no eleventh time until one is closed', async () => {
+    const eve = await world.person();
+    const ids = [await world.begin(ann), await world.begin(ann), await world.begin(eve)] as const;
+    await using opened = new AsyncDisposableStack();
+    const follow = async ({ client }: SignedUp, id: string) =>
+      opened.use(
+        await openEventStream(`${world.app.address}/ai/designer/sessions/${id}/events`, { cookies: client.cookies }),
+      );
+    const own = [];
+    for (let n = 0; n < 10; n += 1) own.push(await follow(ann, ids[n % 2]!));
+    for (const stream of own) expect((await stream.next()).data).toEqual({ state: 'planning' });
+    expect((await follow(ann, ids[0])).status).toBe(429);
+    expect((await follow(eve, ids[2])).status).toBe(200);
+    await own[0]!.close();
+    await eventually('there is room', async () => (await follow(ann, ids[0])).status === 200);
+    for (const [n, id] of ids.entries()) await world.act(n < 2 ? ann : eve, id, 'cancel');
   });
 });
 

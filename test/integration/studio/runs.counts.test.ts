@@ -163,3 +163,64 @@ const scansOf = (plan: Plan): Plan[] => [
   ...(plan['Relation Name'] !== undefined && plan['Node Type'].includes('Scan') ? [plan] : []),
   ...(plan.Plans ?? []).flatMap(scansOf),
 ];
+
+/** A clock on which whoever sleeps for at most a second wakes when a test moves it on. */
+function movedClock() {
+  let ahead = 0;
+  let moved = new AbortController();
+  return {
+    ...systemClock,
+    monotonic: () => systemClock.monotonic() + ahead,
+    sleep: (ms: number, signal?: AbortSignal) =>
+      systemClock.sleep(ms <= 1_000 ? 2 ** 31 - 1 : ms, AbortSignal.any([moved.signal, ...(signal ? [signal] : [])])),
+    move(ms: number) {
+      ahead += ms;
+      moved.abort();
+      moved = new AbortController();
+    },
+  };
+}
+
+test('a look of a process for what others wrote is one statement, however many read in however many runs', async () => {
+  const moved = movedClock();
+  await using other = await testApp({ sql: db.sql, clock: moved });
+  const runs = [await begin(1), await begin(1)] as const;
+  const leaving = new AbortController();
+  const people = Array.from({ length: 4 }, newId);
+  const readings = people.flatMap((userId) =>
+    [0, 0, 1, 1, 1].map((place) => {
+      const how = { after: 0, ends: leaving.signal, mayRead: async () => true };
+      const heard: string[] = [];
+      const read = async () => {
+        for await (const event of other.context.runs.follow({ orgId: ann.orgId, id: runs[place]!, userId }, how))
+          heard.push(event === 'alive' ? event : `${event.kind} ${event.n}`);
+      };
+      return { run: runs[place]!, heard, reading: read() };
+    }),
+  );
+  const hear = (last: string, run?: string) =>
+    eventually(`they hear ${last}`, () =>
+      readings.every((one) => (run ?? one.run) !== one.run || one.heard.at(-1) === last),
+    );
+  await hear('state 1');
+  for (const id of runs)
+    await beside.begin(async (tx) => {
+      await tx`update runs set events = 2 where id = ${id}`;
+      await tx`
+        insert into run_events (run_id, org_id, n, kind, data)
+        values (${id}, ${ann.orgId}, 2, 'news', '{}')`;
+    });
+  const looks = () => db.statements.filter((text) => /from run_events/.test(text)).length;
+  db.statements.length = 0;
+  moved.move(1_000);
+  await hear('news 2');
+  expect(looks()).toBe(1);
+  // what this process writes is looked for at once, for those who read it
+  db.statements.length = 0;
+  await other.context.contentPipeline.cancel(ann.orgId, runs[1]);
+  await hear('state 3', runs[1]);
+  expect(looks()).toBe(1);
+  await hear('news 2', runs[0]);
+  leaving.abort();
+  await Promise.all(readings.map(({ reading }) => reading));
+});

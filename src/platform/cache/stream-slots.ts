@@ -1,33 +1,43 @@
-import type { Cache } from '../../platform/cache/index.ts';
-import { AppError } from '../../platform/kernel/index.ts';
-
-const MOST_STREAMS = 5;
-const SLOTS = Array.from({ length: MOST_STREAMS }, (_, n) => n);
-const tooMany = () =>
-  new AppError('rate_limited', `You follow your notifications ${MOST_STREAMS} times already: close a page`);
+import { AppError } from '../kernel/index.ts';
+import type { Cache } from './port.ts';
 
 /** A stream of somebody; `slot` is its place among theirs in all processes, undefined while the cache is away. */
 export interface SlotHolder {
   readonly id: string;
-  readonly reader: { readonly userId: string };
+  readonly userId: string;
   slot: string | undefined;
 }
 
-/** The streams that a person may have open at once, over all processes. One that is not renewed for `ttlMs` is gone. */
-export const openStreamSlots = (cache: Pick<Cache, 'claim' | 'delete'>, ttlMs: number) => ({
+export interface StreamSlotOptions {
+  /** In front of the keys. */
+  name: string;
+  /** Streams of one person. */
+  most: number;
+  /** One that is not renewed for so long is gone. */
+  ttlMs: number;
+  /** What a person is told who has no slot left. */
+  refusal: string;
+}
+
+/** The streams that a person may have open at once, over all processes. */
+export const openStreamSlots = (
+  cache: Pick<Cache, 'claim' | 'delete'>,
+  { name, most, ttlMs, refusal }: StreamSlotOptions,
+) => ({
   /**
    * Takes a slot. `here`: how many the person has in this process, which alone counts while the cache is away.
    * @throws AppError `rate_limited` when there is none left
    */
   async claim(stream: SlotHolder, here: number): Promise<void> {
-    if (here > MOST_STREAMS) throw tooMany();
-    const isTaken = async (slot: string) => {
-      const isOwn = await cache.claim(slot, stream.id, ttlMs);
-      if (isOwn) stream.slot = slot;
-      return isOwn;
-    };
+    const tooMany = () => new AppError('rate_limited', refusal);
+    if (here > most) throw tooMany();
     try {
-      for (const n of SLOTS) if (await isTaken(`stream|${stream.reader.userId}|${n}`)) return;
+      for (let n = 0; n < most; n += 1) {
+        const slot = `${name}|${stream.userId}|${n}`;
+        if (!(await cache.claim(slot, stream.id, ttlMs))) continue;
+        stream.slot = slot;
+        return;
+      }
     } catch {
       return;
     }
