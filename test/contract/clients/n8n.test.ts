@@ -183,4 +183,29 @@ await describePeer('n8n', find, () => {
       expect((await asked('checkExists', kept)).done).toBe(false);
     },
   );
+
+  test('the trigger knows its webhook by a key that may not change webhooks, and subscribes anew where it differs', async () => {
+    const vic = await product.signUp();
+    const { key } = await vic.withKey();
+    const permissions = ['webhooks:create', 'webhooks:read', 'webhooks:delete'];
+    const role = (await vic.client.post('/roles', { name: 'Subscriber', permissions })).body;
+    await product.db.sql`update memberships set role_key = ${role.id} where user_id = ${vic.userId}`;
+    const trigger = {
+      node: 'rookeryTrigger',
+      credentials: { ...credentials, apiKey: key },
+      parameters: { events: ['post.failed', 'post.published'], channelIds: [] },
+      webhookBaseUrl: `${receiver.url}/vic`,
+    };
+    const asked = (method: string, staticData: object, more: object = {}) =>
+      n8n.run('hook', { ...trigger, ...more, method, staticData });
+    const { kept } = await asked('create', {});
+    expect((await asked('checkExists', kept)).done).toBe(true);
+    const fewer = { parameters: { ...trigger.parameters, events: ['post.failed'] } };
+    const elsewhere = { webhookBaseUrl: 'http://127.0.0.2:1/vic' };
+    for (const changed of [fewer, elsewhere]) expect((await asked('checkExists', kept, changed)).done).toBe(false);
+    const anew = await asked('create', kept, fewer);
+    expect((await vic.client.get('/webhooks')).body).toMatchObject([
+      { id: anew.kept.webhookId, events: ['post.failed'] },
+    ]);
+  });
 });

@@ -4,6 +4,8 @@ const { events } = require('../../description.gen.json');
 const { ask, getChannels } = require('../ask.js');
 const { isSigned } = require('./signature.js');
 
+const isSame = (some, others) => [...some].sort().join() === [...others].sort().join();
+
 class RookeryTrigger {
   description = {
     displayName: 'Rookery Trigger',
@@ -46,11 +48,18 @@ class RookeryTrigger {
       async checkExists() {
         const kept = this.getWorkflowStaticData('node');
         if (kept.webhookId === undefined) return false;
-        const { body } = await ask(this, 'getWebhook', { path: { id: kept.webhookId }, isFull: true });
-        return body.url === this.getNodeWebhookUrl('default'); // what is refused is told when it is created
+        const { statusCode, body } = await ask(this, 'getWebhook', { path: { id: kept.webhookId }, isFull: true });
+        if (statusCode !== 200) return false; // what is refused is told when it is created
+        const url = this.getNodeWebhookUrl('default');
+        // a key that may not change the webhook is told the origin of its address alone
+        const isOwn = body.url === url || body.url === `${new URL(url).origin}/…`;
+        return isOwn && isSame(body.events, this.getNodeParameter('events'));
       },
       async create() {
         const kept = this.getWorkflowStaticData('node');
+        // one that is there and differs
+        if (kept.webhookId !== undefined)
+          await ask(this, 'deleteWebhook', { path: { id: kept.webhookId }, isFull: true });
         const { id, secret } = await ask(this, 'createWebhook', {
           body: {
             name: 'n8n',
