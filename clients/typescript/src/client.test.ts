@@ -60,6 +60,27 @@ describe('a call', () => {
     await expect(rookery.me()).rejects.toMatchObject({ status: 429, code: 'rate_limited', retryAfterSeconds: 61 });
     expect([slept, service.ledger.length]).toEqual([[], 1]);
   });
+  test.each([429, 503])(
+    'repeats nothing with maxWaitMs 0, and pauses where a refusal of %i asks for no wait',
+    async (status) => {
+      const steps: Step[] = [
+        [status, refusal(status, 'rate_limited'), { 'retry-after': '0' }],
+        [status, refusal(status, 'rate_limited'), { 'retry-after': '0' }],
+        [200, []],
+      ];
+      const never = await play(steps, { maxWaitMs: 0 });
+      await expect(never.rookery.channels()).rejects.toMatchObject({ status, retryAfterSeconds: 0 });
+      expect([never.slept, service.ledger.length]).toEqual([[], 1]);
+      await service[Symbol.asyncDispose]();
+      const { rookery, slept } = await play(steps);
+      expect(await rookery.channels()).toEqual([]);
+      expect(slept).toEqual([250, 250]);
+      await service[Symbol.asyncDispose]();
+      const always = await play(steps.slice(0, 1));
+      await expect(always.rookery.channels()).rejects.toMatchObject({ status });
+      expect(always.slept.reduce((sum, ms) => sum + ms, 0)).toBeLessThanOrEqual(60_000);
+    },
+  );
   test('is sent again when the connection breaks or a proxy answers, where that creates nothing twice', async () => {
     const { rookery, slept } = await play(['cut', [502, '<h1>Bad gateway</h1>'], [201, []]]);
     await rookery.createPosts(body, { idempotencyKey: 'mine' });

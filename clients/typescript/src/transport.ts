@@ -34,7 +34,7 @@ const isRepeatable = ({ method, headers }: Request) =>
 function pauseOf({ status, code, retryAfterSeconds }: RookeryError, repeatable: boolean, attempt: number) {
   // refused before it had an effect
   if (retryAfterSeconds !== undefined && (status === 429 || status === 503 || code === 'idempotency_in_flight'))
-    return retryAfterSeconds * 1_000;
+    return Math.max(retryAfterSeconds * 1_000, PAUSES_MS[0]!); // 0 says nothing of how long it goes on
   return AWAY.has(status) && code !== 'provider_failed' && repeatable ? PAUSES_MS[attempt] : undefined;
 }
 
