@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import { FAILING_AT } from './rules.ts';
-import { announceFailing } from './store.ts';
+import { announceFailing, previousSecrets } from './store.ts';
 
 /** What became of an attempt. `retryInMs` null: it was the last one, or it worked. */
 export interface Attempted {
@@ -42,7 +42,7 @@ export interface AdvancedRow {
   url: string;
   optIn: boolean;
   secret: string | null;
-  previousSecret: string | null;
+  previousSecrets: readonly string[] | null;
 }
 
 /**
@@ -85,7 +85,7 @@ export const advanceWebhooks = (sql: Sql, host: AdvanceOptions, steps: readonly 
       when at is not null then greatest(0, ceil(extract(epoch from at - now()) * 1000))::float8 end as "missingMs",
     claimed_id as "deliveryId", claimed_attempt as attempt,
     coalesce(replayed_from, 0) as "replayedFrom", event, seq, body, url, events <> '{}' as "optIn", secret,
-    previous_secret as "previousSecret"
+    previous_secrets as "previousSecrets"
   from next`;
 
 const inputOf = (sql: Sql, steps: readonly Step[]): Fragment => sql`
@@ -109,9 +109,7 @@ const inputOf = (sql: Sql, steps: readonly Step[]): Fragment => sql`
 const lockedWebhooks = (sql: Sql, { incarnation, rotationHours }: AdvanceOptions): Fragment => sql`
     select i.*, w.id, w.url, w.events, w.secret, w.xmin as version, w.slot_delivery_id,
       coalesce(w.slot_incarnation = ${incarnation}, false) as own,
-      case
-        when w.secret_rotated_at > now() - ${rotationHours}::float8 * interval '1 hour'
-        then w.previous_secret end as previous_secret,
+      ${previousSecrets(sql, rotationHours)} as previous_secrets,
       w.slot_incarnation is null
         or w.slot_incarnation = ${incarnation}
         or w.slot_until < now()

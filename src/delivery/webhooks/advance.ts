@@ -13,7 +13,7 @@ export interface ClaimedDelivery {
   url: string;
   optIn: boolean;
   secret: string | null;
-  previousSecret: string | null;
+  previousSecrets: readonly string[];
 }
 /** `held`: another host is at work on this webhook, or it is gone. */
 export type NextDelivery =
@@ -34,7 +34,7 @@ export const openAdvance = (host: AdvanceOptions) =>
 
 function nextOf(row: AdvancedRow | undefined): NextDelivery {
   if (!row?.mine) return { kind: 'held' };
-  const { deliveryId, attempt, replayedFrom, event, seq, body, url, optIn, secret, previousSecret } = row;
+  const { deliveryId, attempt, replayedFrom, event, seq, body, url, optIn, secret, previousSecrets } = row;
   if (deliveryId !== null)
     return {
       kind: 'claimed',
@@ -48,7 +48,7 @@ function nextOf(row: AdvancedRow | undefined): NextDelivery {
         url,
         optIn,
         secret,
-        previousSecret,
+        previousSecrets: previousSecrets ?? [],
       },
     };
   if (row.stale) return { kind: 'early', missingMs: 0 };

@@ -5,6 +5,7 @@ import { checkWebhook } from './check.ts';
 import { unknownWebhook, type WebhooksDeps } from './deps.ts';
 import type { NewWebhook, WebhookBody, WebhookChange, WebhookUpdate } from './input.ts';
 import { getWebhook } from './reading.ts';
+import { ROTATION_HOURS } from './rules.ts';
 import * as store from './store.ts';
 
 /**
@@ -90,7 +91,7 @@ export async function changeWebhook(
 ): Promise<{ webhookId: string }> {
   const { id, secret } = change;
   await sql.begin(async (tx) => {
-    if (await store.updateWebhook(tx, orgId, change))
+    if (await store.updateWebhook(tx, orgId, change, ROTATION_HOURS))
       await note(tx, orgId, by, 'updated', id, { ...named(change), secretRotated: secret !== undefined });
     else if (!(await store.findWebhook(tx, orgId, id))) throw unknownWebhook();
   });

@@ -94,11 +94,11 @@ export function openDispatcher(options: Options): Dispatcher {
       seq,
       optIn,
       secret,
-      previousSecret,
+      previousSecrets,
     }: ClaimedDelivery,
   ): Promise<Attempted | undefined> {
     const outcome = await send(
-      { url, id: deliveryId, event, body, secret, previousSecret, seq: optIn ? seq : undefined },
+      { url, id: deliveryId, event, body, secret, previousSecrets, seq: optIn ? seq : undefined },
       giveUp.signal,
     );
     if (!outcome.ok && giveUp.signal.aborted) return undefined;

@@ -4,7 +4,7 @@ import { ANSWER_TEXT_BYTES, type DeliveryOutcome, outcomeOf } from './rules.ts';
 import { isSignedEvent } from './events.ts';
 import { CARRIED, signedHeaders } from './sign.ts';
 
-/** One request to one receiver. `secret` and `previousSecret` are sealed. */
+/** One request to one receiver. `secret` and `previousSecrets` are sealed. */
 export interface WebhookRequest {
   url: string;
   id: string;
@@ -13,7 +13,7 @@ export interface WebhookRequest {
   body: string;
   seq?: number | undefined;
   secret?: string | null;
-  previousSecret?: string | null;
+  previousSecrets?: readonly string[];
 }
 /** Sends once and says what came of it; never rejects. */
 export type Send = (request: WebhookRequest, signal?: AbortSignal) => Promise<DeliveryOutcome>;
@@ -32,11 +32,11 @@ const UNSIGNED = { 'Content-Type': 'application/json' };
 
 export const openSend =
   ({ outbound, clock, vault, signingKey, timeoutMs, unsignedTimeoutMs }: Options): Send =>
-  async ({ url, id, event, body, seq, secret, previousSecret }, signal) => {
+  async ({ url, id, event, body, seq, secret, previousSecrets = [] }, signal) => {
     const started = clock.monotonic();
     const took = () => Math.round(clock.monotonic() - started);
     try {
-      const secrets = [secret, previousSecret].flatMap((sealed) => (sealed ? [vault.open(sealed)] : []));
+      const secrets = [secret, ...previousSecrets].flatMap((sealed) => (sealed ? [vault.open(sealed)] : []));
       const signed = () =>
         signedHeaders({ id: `msg_${id}`, body, seq, at: clock.now() }, { deploymentKey: signingKey, secrets });
       const form = isSignedEvent(event)

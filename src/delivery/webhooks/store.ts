@@ -25,7 +25,8 @@ export interface WebhookTarget {
   url: string;
   optIn: boolean;
   secret: string | null;
-  previousSecret: string | null;
+  /** Those that were replaced and still sign, the newest first. */
+  previousSecrets: readonly string[];
 }
 export interface WebhookAttemptRow {
   attemptId: string;
@@ -71,6 +72,31 @@ export async function findWebhook(sql: Sql, orgId: string, id: string): Promise<
   return row;
 }
 
+const isRotating = (sql: Sql, rotationHours: number): Fragment =>
+  sql`secret_rotated_at > now() - ${rotationHours}::float8 * interval '1 hour'`;
+/** The secrets of a webhook that were replaced and still sign, the newest first. */
+export const previousSecrets = (sql: Sql, rotationHours: number): Fragment => sql`
+  array_remove(array[
+    case when ${isRotating(sql, rotationHours)} then previous_secret end,
+    case when older_secret_until > now() then older_secret end
+  ], null)`;
+
+/**
+ * Puts a new secret in the place of the one that signs. What a rotation before has replaced keeps the rest of its time:
+ * whoever did not hear of that one rotates again, and receivers still have the secret before both. Of three within that
+ * time the one in the middle goes.
+ */
+const rotation = (sql: Sql, secret: string, rotationHours: number): Fragment => sql`,
+      secret = ${secret}, previous_secret = secret, secret_rotated_at = now(),
+      (older_secret, older_secret_until) = (
+        select
+          case when older_secret_until > now() then older_secret when is_rotating then previous_secret end,
+          case
+            when older_secret_until > now() then older_secret_until
+            when is_rotating then secret_rotated_at + ${rotationHours}::float8 * interval '1 hour' end
+        from (select ${isRotating(sql, rotationHours)} as is_rotating) r
+      )`;
+
 export async function findTarget(
   sql: Sql,
   orgId: string,
@@ -78,10 +104,7 @@ export async function findTarget(
   rotationHours: number,
 ): Promise<WebhookTarget | undefined> {
   const [row] = await sql<WebhookTarget[]>`
-    select url, events <> '{}' as "optIn", secret,
-      case
-        when secret_rotated_at > now() - ${rotationHours}::float8 * interval '1 hour' then previous_secret
-        end as "previousSecret"
+    select url, events <> '{}' as "optIn", secret, ${previousSecrets(sql, rotationHours)} as "previousSecrets"
     from webhooks
     where org_id = ${orgId} and id = ${id} and deleted_at is null`;
   return row;
@@ -115,6 +138,7 @@ export async function updateWebhook(
   sql: Sql,
   orgId: string,
   { id, name, url, channelIds, events, secret }: WebhookChange,
+  rotationHours: number,
 ): Promise<boolean> {
   const rows = await sql`
     update webhooks
@@ -122,7 +146,7 @@ export async function updateWebhook(
       name = coalesce(${name ?? null}, name), url = coalesce(${url ?? null}, url),
       channel_ids = coalesce(${channelIds ?? null}::uuid[], channel_ids),
       events = coalesce(${events ?? null}::text[], events)
-      ${secret === undefined ? sql`` : sql`, secret = ${secret}, previous_secret = secret, secret_rotated_at = now()`}
+      ${secret === undefined ? sql`` : rotation(sql, secret, rotationHours)}
     where org_id = ${orgId}
       and id = ${id}
       and deleted_at is null ${secret === undefined ? sql`` : sql`and secret is distinct from ${secret}`}

@@ -195,7 +195,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<ColumnClass,
   webhook_attempts: { content: ['error'] },
   webhook_deliveries: { content: ['body'], technical: ['event', 'state'] },
   webhooks: {
-    content: ['name', 'url', 'secret', 'previous_secret', 'last_error'],
+    content: ['name', 'url', 'secret', 'previous_secret', 'older_secret', 'last_error'],
     technical: ['events', 'slot_incarnation'],
   },
 };

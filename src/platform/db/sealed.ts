@@ -28,6 +28,7 @@ export const SEALED: readonly SealedColumn[] = [
   { table: 'login_states', column: 'sealed' },
   { table: 'webhooks', column: 'secret' },
   { table: 'webhooks', column: 'previous_secret' },
+  { table: 'webhooks', column: 'older_secret' },
 ];
 
 /** One sealed text and where it stands; the place is good as long as the row is not written. */

@@ -107,13 +107,16 @@ describe('webhook request', () => {
       expect(headers['x-service-signature']).toBe(`sha256=${openssl(body, Buffer.from(SIGNING_KEY), 'hex')}`);
   });
 
+  const verify = ({ headers, body }: Receiver['ledger'][0], key: string) => {
+    const told = `${headers['webhook-id'] as string}.${headers['webhook-timestamp'] as string}.`;
+    return `v1,${openssl(Buffer.concat([Buffer.from(told), body]), Buffer.from(key.slice(6), 'base64'), 'base64')}`;
+  };
+
   test('a webhook with a secret of its own is signed by it as well, and by the one before for a day [WH25]', async () => {
     const { id, secret } = await addWebhook(host.webhooks, orgId, hook(), { secret: true });
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     await published();
     await got(1);
-    const verify = ({ headers, body }: Receiver['ledger'][0], key: string) =>
-      `v1,${openssl(Buffer.concat([Buffer.from(`${headers['webhook-id'] as string}.${headers['webhook-timestamp'] as string}.`), body]), Buffer.from(key.slice(6), 'base64'), 'base64')}`;
     expect(receiver.ledger[0]!.headers['webhook-signature']).toBe(verify(receiver.ledger[0]!, secret!));
     const { change, secret: next } = await host.webhooks.prepareChange(orgId, id, {
       name: 'Hook',
@@ -134,6 +137,36 @@ describe('webhook request', () => {
     expect(receiver.ledger[2]!.headers['webhook-signature']).toBe(verify(receiver.ledger[2]!, next!));
     const stored = JSON.stringify(await db.sql`select * from webhooks where id = ${id}`);
     expect([stored.includes(secret!.slice(6)), stored.includes(next!.slice(6))]).toEqual([false, false]);
+  });
+
+  test('a secret that was rotated twice, as the answer was lost, still signs for a day since the first time', async () => {
+    const { id, secret } = await addWebhook(host.webhooks, orgId, hook(), { secret: true });
+    const rotate = async () => {
+      const body = { name: 'Hook', url: hook(), integrations: [], rotateSecret: true };
+      const { change, secret: next } = await host.webhooks.prepareChange(orgId, id, body);
+      await host.webhooks.change(orgId, change);
+      return next!;
+    };
+    const signed = async (n: number) => {
+      await published();
+      await got(n);
+      return receiver.ledger[n - 1]!;
+    };
+    const expected = (delivery: Receiver['ledger'][0], keys: string[]) =>
+      keys.map((key) => verify(delivery, key)).join(' ');
+    const [lost, second] = [await rotate(), await rotate()];
+    const first = await signed(1);
+    expect(first.headers['webhook-signature']).toBe(expected(first, [second, lost, secret!]));
+    const third = await rotate();
+    const next = await signed(2);
+    expect(next.headers['webhook-signature']).toBe(expected(next, [third, second, secret!]));
+    await db.sql`update webhooks set older_secret_until = now() - interval '1 second' where id = ${id}`;
+    const last = await signed(3);
+    expect(last.headers['webhook-signature']).toBe(expected(last, [third, second]));
+    await db.sql`update webhooks set secret_rotated_at = now() - interval '24 hours 1 second' where id = ${id}`;
+    const fourth = await rotate();
+    const anew = await signed(4);
+    expect(anew.headers['webhook-signature']).toBe(expected(anew, [fourth, third]));
   });
 
   test('webhook-seq counts the events of a webhook that chose its events', async () => {

@@ -75,8 +75,9 @@ describe('re-encryption after a change of the key', () => {
       insert into channel_choices (id, org_id, user_id, provider_id, provider_version, credentials, expires_at)
       values (${newId()}, ${orgId}, ${userId}, 'gmb', 'v1', ${before.seal('{}')}, now() + interval '1 day')`;
     await sql`
-      insert into webhooks (id, org_id, name, url, secret, previous_secret)
-      values (${newId()}, ${orgId}, 'w', 'https://c.example', ${before.seal('one')}, ${before.seal('two')})`;
+      insert into webhooks (id, org_id, name, url, secret, previous_secret, older_secret)
+      values (${newId()}, ${orgId}, 'w', 'https://c.example', ${before.seal('one')}, ${before.seal('two')},
+        ${before.seal('three')})`;
     await sql`
       insert into emails (id, org_id, to_address, template, content, provider_id, provider_version)
       values (${newId()}, ${orgId}, 'a@b.example', 't', ${before.seal('{}')}, 'smtp', 'v1')`;
