@@ -111,6 +111,11 @@ function toolsOf(deps: RunsDeps, step: RunStepRow, signal: AbortSignal, ask: Ste
       if (userId === null) throw new AppError('conflict', 'Whoever asked for this is gone');
       if (!(await setJob(deps.sql, step))) throw new ClaimLost();
       await deps.mediaJobs.create({ orgId, userId }, { ...wanted, id: step.id });
+      // a stop looks for the job once, perhaps before it was there; of a claim that is lost another waits for it
+      if ((await store.findStep(deps.sql, run, step))?.state !== 'running') {
+        await cancelJobOf(deps, step);
+        throw new ClaimLost();
+      }
       for (;;) {
         signal.throwIfAborted();
         const made = await deps.mediaJobs.wait(step.orgId, step.id, { ms: 60_000, signal });
@@ -181,6 +186,11 @@ const stepEvent = (name: string, state: string, error?: string): NewEvent => ({
   data: { name, state, ...(error !== undefined && { error }) },
 });
 
+const cancelJobOf = ({ mediaJobs }: Pick<RunsDeps, 'mediaJobs'>, { orgId, id }: RunStepRow) =>
+  mediaJobs.cancel(orgId, id).catch((error: unknown) => {
+    if (!(error instanceof AppError && error.code === 'conflict')) throw error; // its results are there already
+  });
+
 /** A step that is over has a media job: it is cancelled with its step, or, of one that timed out, looked at until its end. */
 async function lookAfterJob(deps: RunsDeps, kind: RunKind, step: RunStepRow): Promise<void> {
   const job = await deps.mediaJobs.get(step.orgId, step.id).catch((error: unknown) => {
@@ -190,10 +200,7 @@ async function lookAfterJob(deps: RunsDeps, kind: RunKind, step: RunStepRow): Pr
   if (step.state !== 'timed_out' || !job || job.endedAt) {
     const isLate = step.state === 'timed_out' && job?.state === 'done';
     const shown = isLate ? await deps.mediaJobs.show(step.orgId, step.id) : undefined;
-    if (job && !job.endedAt)
-      await deps.mediaJobs.cancel(step.orgId, step.id).catch((error: unknown) => {
-        if (!(error instanceof AppError && error.code === 'conflict')) throw error; // its results are there already
-      });
+    if (job && !job.endedAt) await cancelJobOf(deps, step);
     const key = { orgId: step.orgId, id: step.runId };
     await deps.sql.begin(async (tx) => {
       const run = await store.lockRun(tx, key);

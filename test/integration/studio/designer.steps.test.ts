@@ -225,6 +225,29 @@ describe('a cancelled session', () => {
     expect((await world.see(ann, id)).assets).toEqual([]);
     expect((await db.sql`select from posts where org_id = ${ann.orgId}`).length).toBe(0);
   }, 60_000);
+
+  test('cancels the job that a step was just about to begin', async () => {
+    world.work();
+    world.maker.plan('Make tardy', { polls: ['running'] });
+    plans(step('tardy', 'image'));
+    const id = await world.begin(ann);
+    await world.comes(ann, id, 'awaiting_plan');
+    await db.sql.begin(async (tx) => {
+      await tx`lock table media_jobs in share row exclusive mode`;
+      expect((await world.act(ann, id, 'approve-plan')).status).toBe(200);
+      const begins = () => db.sql`
+        select
+        from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into media_jobs%'`;
+      await eventually('the job waits for this commit', async () => (await begins()).length === 1);
+      expect((await world.act(ann, id, 'cancel')).body.state).toBe('cancelled');
+      const looked = () => db.sql`
+        select from run_steps where run_id = ${id} and state = 'cancelled' and has_job and next_at is null`;
+      await eventually('it was looked for, and is not there', async () => (await looked()).length === 1);
+    });
+    const jobs = () => db.sql<{ state: string }[]>`select state from media_jobs where org_id = ${ann.orgId}`;
+    await eventually('the job is cancelled', async () => (await jobs())[0]?.state === 'cancelled');
+  }, 60_000);
 });
 
 describe('a process that is gone', () => {
