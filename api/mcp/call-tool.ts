@@ -45,11 +45,12 @@ export async function callTool(caller: McpCaller, tool: AnyTool, given: Given): 
  * off, and may have had its effect. Nothing of the input is noted but the id that it names.
  */
 async function audited<T>(
-  { call: { rooms, principal, request } }: McpCaller,
+  caller: McpCaller,
   tool: AnyTool,
   { input, client }: Given,
   work: () => Promise<T>,
 ): Promise<T> {
+  const { rooms, principal, request } = caller.call;
   const act = newId();
   const common = {
     credential: programOf(principal) ?? '',
@@ -65,14 +66,16 @@ async function audited<T>(
       detail: { ...common, ...detail },
     });
   await note({ act });
+  let result: T;
   try {
-    const result = await work();
-    await note({ ends: act, outcome: 'done' });
-    return result;
+    result = await work();
   } catch (error) {
     await note({ ends: act, outcome: 'refused', code: asCallerError(error).code });
     throw error;
   }
+  // an agent that hears of a failure calls again: what was done is answered, and reads as cut off
+  await note({ ends: act, outcome: 'done' }).catch((error: unknown) => void noted(caller, tool.name, error));
+  return result;
 }
 function idIn(input: unknown): string | null {
   const { id } = Object(input) as { id?: unknown };

@@ -1,0 +1,63 @@
+import { expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { AppError } from '../../src/platform/kernel/index.ts';
+import { callTool } from './call-tool.ts';
+import type { McpCaller } from './caller.ts';
+import { toolsOf } from './tool.ts';
+
+const tool = (run: () => Promise<object>) =>
+  toolsOf()({
+    name: 'do_it',
+    title: 'Do it',
+    description: 'Does it.',
+    surfaces: ['mcp'],
+    scope: 'mcp:posts:write',
+    input: z.strictObject({}),
+    output: z.strictObject({}),
+    run: run as () => Promise<Record<string, never>>,
+  });
+
+/** A caller whose audit log is away when it notes this. */
+function callerWith(away: (detail: Record<string, string>) => boolean) {
+  const noted: Record<string, string>[] = [];
+  const call = {
+    principal: { userId: 'u', orgId: 'o', permissions: new Set() },
+    request: { id: 'r', ip: '127.0.0.1' },
+    rooms: {
+      audit: {
+        async write(_: unknown, { detail }: { detail: Record<string, string> }) {
+          if (away(detail)) throw new AppError('unavailable', 'The database cannot be reached');
+          noted.push(detail);
+        },
+      },
+      config: { http: { frontendUrl: 'https://app.example' } },
+      logs: { of: () => ({ warn: () => undefined, error: () => undefined }) },
+    },
+  };
+  return { caller: { surface: 'mcp', call } as unknown as McpCaller, noted };
+}
+const outcomes = (noted: readonly Record<string, string>[]) => noted.map(({ outcome }) => outcome);
+
+test('what was done is answered, and not noted as refused, where its outcome cannot be noted', async () => {
+  const { caller, noted } = callerWith(({ outcome }) => outcome === 'done');
+  const result = await callTool(
+    caller,
+    tool(async () => ({})),
+    { input: {}, client: 'test' },
+  );
+  expect([result.isError, outcomes(noted)]).toEqual([undefined, [undefined]]);
+});
+
+test('what is refused is noted with its code, and not done where the log is away', async () => {
+  let calls = 0;
+  const refusing = tool(async () => {
+    calls += 1;
+    throw new AppError('conflict', 'No');
+  });
+  const { caller, noted } = callerWith(() => false);
+  expect((await callTool(caller, refusing, { input: {}, client: 'test' })).isError).toBe(true);
+  expect(noted).toMatchObject([{ act: expect.any(String) }, { outcome: 'refused', code: 'conflict' }]);
+  const away = callerWith(() => true);
+  expect((await callTool(away.caller, refusing, { input: {}, client: 'test' })).isError).toBe(true);
+  expect([calls, away.noted]).toEqual([1, []]);
+});
