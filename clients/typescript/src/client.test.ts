@@ -188,6 +188,13 @@ describe('tokens', () => {
       ['/public/v1/me', 'new'],
     ]);
   });
+  test('end the call when nobody answers to their renewal, which is not repeated', async () => {
+    service = await startReceiver({ answer: () => undefined });
+    const credential = { ...tokens, expiresAt: 0 };
+    const rookery = openRookery({ url: service.url, credential, timeoutMs: 30 });
+    await expect(rookery.me()).rejects.toThrow(/timeout/);
+    expect(service.ledger.map(({ path }) => path)).toEqual(['/oauth/token']);
+  }, 5_000);
   test('that are refused for good end the call', async () => {
     const { rookery } = await play(
       [

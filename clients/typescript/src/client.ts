@@ -55,12 +55,13 @@ export function openRookery(options: RookeryOptions) {
   while (url.endsWith('/')) url = url.slice(0, -1);
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis);
   const clock = options.clock ?? systemClock;
+  const timeoutMs = options.timeoutMs ?? 60_000;
   const transport = openTransport({
-    credential: openCredential(options.credential, { url, fetch, now: clock.now }),
+    credential: openCredential(options.credential, { url, fetch, now: clock.now, timeoutMs }),
     fetch,
     clock,
     maxWaitMs: options.maxWaitMs ?? 60_000,
-    timeoutMs: options.timeoutMs ?? 60_000,
+    timeoutMs,
     onWait: options.onWait,
   });
   const api: Api<paths> = createClient<paths>({

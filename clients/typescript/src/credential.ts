@@ -24,7 +24,7 @@ const EARLY_MS = 30_000;
 
 export function openCredential(
   given: string | Tokens | undefined,
-  { url, fetch, now }: { url: string; fetch: typeof globalThis.fetch; now: () => number },
+  { url, fetch, now, timeoutMs }: { url: string; fetch: typeof globalThis.fetch; now: () => number; timeoutMs: number },
 ): Credential {
   if (typeof given !== 'object') return { current: async () => given, renew: async () => false };
   let tokens = given;
@@ -33,6 +33,7 @@ export function openCredential(
   async function exchange(): Promise<void> {
     const answer = await fetch(`${url}/oauth/token`, {
       method: 'POST',
+      signal: AbortSignal.timeout(timeoutMs), // every call waits for it
       body: new URLSearchParams({
         grant_type: 'refresh_token',
         refresh_token: tokens.refreshToken,
