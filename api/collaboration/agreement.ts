@@ -33,7 +33,6 @@ async function takeForeign(held: Held, ours: Contents, theirs: Contents): Promis
  */
 async function close(held: Held, ours: Contents, now: Found): Promise<boolean> {
   tell(held, { readOnly: now.closed, problem: null });
-  held.typedBy.post.clear();
   if (sameContents(ours, held.agreed.document)) return true;
   await keepVersion(held, 'too_late', ours);
   if (await change(held, ours, now.contents, now.contents)) return true;
@@ -43,8 +42,13 @@ async function close(held: Held, ours: Contents, now: Found): Promise<boolean> {
 
 /** Who saves: of several who typed, somebody who may not schedule unasked where there is one. */
 function authorOfTyping({ typedBy }: Held): PostAuthor | undefined {
-  const all = [...typedBy.post.values()];
+  const all = [...typedBy.post.values()].map(({ by }) => by);
   return all.find(({ schedulesFreely }) => !schedulesFreely) ?? all.at(-1);
+}
+
+/** Forgets who has typed what is in the post now, and not who has typed since it was read. */
+function forgetTyping({ typedBy }: Held, until: number): void {
+  for (const [user, { revision }] of typedBy.post) if (revision <= until) typedBy.post.delete(user);
 }
 
 /** Saves what was typed; false: what it is saved to was changed meanwhile. */
@@ -71,6 +75,7 @@ async function takeChanged(held: Held, ours: Contents, { contents }: Found): Pro
 
 /** One try to bring both together; false: something was changed meanwhile. */
 async function tryToAgree(held: Held): Promise<boolean> {
+  const { revision } = held;
   const ours = await read(held);
   const now = await held.source.read(held.seen);
   if (!now) {
@@ -85,10 +90,13 @@ async function tryToAgree(held: Held): Promise<boolean> {
     return false;
   }
   held.agents.clear(); // another process has taken their edits in, or they changed nothing that is here
-  if (now.closed) return close(held, ours, now);
+  if (now.closed) {
+    forgetTyping(held, revision);
+    return close(held, ours, now);
+  }
   tell(held, { readOnly: null });
   if (!sameContents(ours, held.agreed.document) && !(await save(held, ours, now))) return false;
-  held.typedBy.post.clear();
+  forgetTyping(held, revision);
   tell(held, { savedVersion: String(held.version), savedAt: held.clock.now().toISOString(), problem: null });
   return true;
 }

@@ -8,7 +8,7 @@ import type { Source } from './source.ts';
 
 const contents = { content: '<p>Hello</p>', settings: {}, media: [] };
 
-const openWith = (documents: object, row: Options['row'], source: Pick<Source, 'read'>) =>
+const openWith = (documents: object, row: Options['row'], source: Pick<Source, 'read'> & Partial<Source>) =>
   openDocument({
     documents: documents as SharedDocuments, // as much of them as a test asks for
     clock: systemClock,
@@ -126,4 +126,67 @@ test('what is typed while a document is closed is in a version too, and the docu
   expect(says()).toEqual(contents);
   const kept = versions.map(({ content }) => content).join();
   expect([kept.includes('early'), kept.includes('late')]).toEqual([true, true]);
+});
+
+/** A document that is saved to a post; `whileSaved` runs in the midst of the next save. */
+function openSaved() {
+  const state = doJob('sow', { contents });
+  const stored = { version: 1, state };
+  const row = { ...stored, agreed: { post: contents, document: contents }, recent: [], writer: 'this' };
+  const typed: (readonly string[])[] = [];
+  const documents = {
+    writer: 'this',
+    worker: { run: async (kind: JobKind, given: never) => doJob(kind, given) },
+    find: async () => ({ ...row, ...stored }),
+    async update(_: object, version: number, next: { state: Uint8Array; typed: readonly string[] }) {
+      Object.assign(stored, { version: version + 1, state: next.state });
+      typed.push(next.typed);
+      return stored.version;
+    },
+    writeAgreed: async () => undefined,
+  };
+  const post = { contents: contents as Contents, version: 1 };
+  const savedBy: (string | undefined)[] = [];
+  let whileSaved = () => {};
+  const document = openWith(documents, row, {
+    read: async () => ({ contents: post.contents, version: String(post.version), closed: null }),
+    async prepare(wanted, _agreed, _now, by) {
+      savedBy.push(by?.userId);
+      whileSaved();
+      whileSaved = () => {};
+      return {
+        contents: wanted,
+        version: String(post.version + 1),
+        async commit() {
+          Object.assign(post, { contents: wanted, version: post.version + 1 });
+          return true;
+        },
+      };
+    },
+  });
+  const editor = new Y.Doc();
+  Y.applyUpdate(editor, state);
+  const write = (userId: string) => {
+    const before = Y.encodeStateVector(editor);
+    const paragraph = new Y.XmlElement('paragraph');
+    paragraph.insert(0, [new Y.XmlText(userId)]);
+    editor.getXmlFragment('content').push([paragraph]);
+    document.type(Y.encodeStateAsUpdate(editor, before), { userId, schedulesFreely: userId === 'admin' });
+  };
+  return { document, write, post, savedBy, typed, meanwhile: (work: () => void) => void (whileSaved = work) };
+}
+
+test.each(['admin', 'member'])('who types while %s is saved is among those of the next save', async (first) => {
+  const { document, write, post, savedBy, typed, meanwhile } = openSaved();
+  write(first);
+  meanwhile(() => write('member'));
+  await document.agree();
+  write('admin');
+  await document.agree();
+  expect(savedBy).toEqual([first, 'member']); // who may not schedule unasked
+  expect(post.contents.content).toBe(`<p>Hello</p><p>${first}</p><p>member</p><p>admin</p>`);
+  write('admin');
+  await document.agree();
+  expect(savedBy.at(-1)).toBe('admin');
+  expect(typed.filter((users) => users.length > 0)).toEqual([[first], ['member'], ['admin'], ['admin']]);
 });

@@ -14,6 +14,11 @@ type Opening = Pick<
 const readOnly = () =>
   new AppError('conflict', 'The document cannot be written: what it stands for is out, approved, on its way or gone');
 
+function noteTyping({ revision, typedBy }: Held, by: PostAuthor): void {
+  typedBy.document.set(by.userId, revision);
+  typedBy.post.set(by.userId, { by, revision });
+}
+
 /** What a version says; where it was kept before an edit of an agent, what that edit made of it, too. */
 type Restored = Pick<VersionWithContents, 'contents' | 'changedTo'>;
 
@@ -28,8 +33,7 @@ async function restore(held: Held, { contents, changedTo }: Restored, by: PostAu
     await write(held);
     await keepVersion(held, 'restore', await read(held));
     if (await change(held, changedTo ?? undefined, contents, undefined)) {
-      held.typedBy.document.add(by.userId);
-      held.typedBy.post.set(by.userId, by);
+      noteTyping(held, by);
       return agree(held);
     }
     await takeStored(held);
@@ -55,7 +59,7 @@ export function openDocument({ row, ...opening }: Opening) {
     seen: undefined,
     agents: new Set(),
     status: { savedVersion: null, savedAt: null, readOnly: null, problem: null },
-    typedBy: { document: new Set(), post: new Map() },
+    typedBy: { document: new Map(), post: new Map() },
   };
   let last: Promise<unknown> = Promise.resolve();
   /** One write at a time in this process. */
@@ -83,8 +87,7 @@ export function openDocument({ row, ...opening }: Opening) {
     type(update: Uint8Array, by: PostAuthor): boolean {
       if (!updates.add(update)) return false;
       held.revision += 1;
-      held.typedBy.document.add(by.userId);
-      held.typedBy.post.set(by.userId, by);
+      noteTyping(held, by);
       held.onUpdate(update);
       return true;
     },

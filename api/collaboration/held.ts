@@ -51,8 +51,11 @@ export interface Held {
   status: Status;
   /** The agents among those whose edits have not entered the document yet. */
   readonly agents: Set<string>;
-  /** Those who have typed since the document was written, and since the post was saved. */
-  readonly typedBy: { document: Set<string>; post: Map<string, PostAuthor> };
+  /**
+   * Those who have typed since the document was written, and since the post was saved, each with the revision that came
+   * of it: who types while it is written is among those of the next time.
+   */
+  readonly typedBy: { document: Map<string, number>; post: Map<string, { by: PostAuthor; revision: number }> };
 }
 
 /** Tries of a write that met another. */
@@ -92,13 +95,13 @@ export async function write(held: Held, saving?: string): Promise<void> {
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     if (held.revision === held.written && saving === undefined) return;
     const mine = held.revision;
-    const typed = [...held.typedBy.document];
+    const typed = [...held.typedBy.document.keys()];
     const next = await held.documents.update(held.key, held.version, { state: held.updates.state, saving, typed });
     if (next !== undefined) {
       held.version = next;
       held.written = mine;
       if (saving !== undefined) held.recent = [saving, ...held.recent];
-      for (const user of typed) held.typedBy.document.delete(user);
+      for (const [user, revision] of held.typedBy.document) if (revision <= mine) held.typedBy.document.delete(user);
       return;
     }
     await takeStored(held);
