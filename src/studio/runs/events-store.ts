@@ -33,7 +33,7 @@ export async function insertEvents(
 }
 
 /** An event that is behind the place of this index. */
-export interface EventRow {
+export interface RunEventRow {
   place: number;
   n: number;
   kind: string;
@@ -43,7 +43,7 @@ export interface EventRow {
 
 /** The events of runs behind those of the numbers `after`, at most `limit` of each place and in their order. */
 export const selectEventsAfter = (sql: Sql, places: readonly { run: RunRef; after: number }[], limit: number) => sql<
-  EventRow[]
+  RunEventRow[]
 >`/* all orgs */
   select p.place::int - 1 as place, e.n, e.kind, e.data, e.at
   from unnest(

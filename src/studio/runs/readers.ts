@@ -4,7 +4,7 @@ import { type Loop, startLoop } from '../../platform/flow/index.ts';
 import { type Clock, newId } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import type { RunEvent, RunRef } from './contract.ts';
-import { type EventRow, selectEventsAfter } from './events-store.ts';
+import { type RunEventRow, selectEventsAfter } from './events-store.ts';
 
 /** What other processes write is seen so late. */
 const LOOK_MS = 1_000;
@@ -25,7 +25,7 @@ interface Reader extends SlotHolder {
   /** The number of the last event that it was told. */
   after: number;
   /** Takes what a look finds; absent while it is told what the one before found. */
-  take: ((found: readonly EventRow[]) => void) | undefined;
+  take: ((found: readonly RunEventRow[]) => void) | undefined;
 }
 
 interface ReadersOptions {
@@ -160,9 +160,9 @@ async function look(sql: Database, places: readonly (readonly Reader[])[], chang
 }
 
 /** What the next look finds for a reader; nothing at the end. */
-async function next(reader: Reader, ends: AbortSignal): Promise<readonly EventRow[]> {
+async function next(reader: Reader, ends: AbortSignal): Promise<readonly RunEventRow[]> {
   if (ends.aborted) return [];
-  const { promise, resolve } = Promise.withResolvers<readonly EventRow[]>();
+  const { promise, resolve } = Promise.withResolvers<readonly RunEventRow[]>();
   const end = () => resolve([]);
   ends.addEventListener('abort', end);
   reader.take = resolve;
