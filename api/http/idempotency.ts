@@ -1,4 +1,4 @@
-import { claimKey, releaseKey, completeKey, scopeOfUser } from '../../src/platform/db/index.ts';
+import { claimKey, completeKey, type KeptAnswer, releaseKey, scopeOfUser } from '../../src/platform/db/index.ts';
 import type { Context } from '../../src/context.ts';
 import { AppError, invalidField, newId, sha256 } from '../../src/platform/kernel/index.ts';
 import type { Exchange } from './exchange.ts';
@@ -42,6 +42,13 @@ export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }:
   // a reply that shows a secret is kept sealed
   return { stored: { status, reply: reply.startsWith('v2:') ? vault.open(reply) : reply } };
 }
+
+/** The answer of a route as a room keeps it in the commit of its effect; undefined for a request without a key. */
+export const keptAnswer = <T>(
+  key: IdempotencyClaim | undefined,
+  status: number,
+  present: (result: T) => unknown,
+): KeptAnswer<T> | undefined => key && { key, status, reply: (result) => JSON.stringify(present(result)) };
 
 interface Completion {
   status: number;

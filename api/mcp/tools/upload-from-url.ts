@@ -16,6 +16,6 @@ export const uploadFromUrlTool = toolsOf('media')({
   output: MadeFile,
   async run({ input: { url }, ...call }) {
     const { orgId, userId } = call.principal;
-    return presentMade(warned(await call.rooms.media.uploadFromUrl(orgId, userId, url, undefined), call));
+    return presentMade(warned(await call.rooms.media.uploadFromUrl(orgId, userId, { url }), call));
   },
 });

@@ -1,5 +1,6 @@
 import { AppError } from '../../../src/platform/kernel/index.ts';
 import { ListPage, pageShape } from '../../http/fields.ts';
+import { keptAnswer } from '../../http/idempotency.ts';
 import { authorOf, ownOnly } from '../../http/own.ts';
 import { type Principal, routesOf } from '../../http/route.ts';
 import type { ServerEvent } from '../../http/server-events.ts';
@@ -43,11 +44,12 @@ export default [
     body: NewPipeline,
     bodyLimit: BODY_BYTES,
     answer: PipelineBegun,
-    async handle({ rooms, principal, body, reply }) {
+    async handle({ rooms, principal, body, reply, idempotency }) {
       checkMayCreatePosts(principal);
-      const run = await rooms.contentPipeline.begin(principal.orgId, authorOf(principal), body);
+      const kept = keptAnswer(idempotency, 202, presentPipelineBegun);
+      const begun = await rooms.contentPipeline.begin(principal.orgId, authorOf(principal), body, kept);
       reply.status(202);
-      return run;
+      return begun;
     },
     present: presentPipelineBegun,
   }),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { instant } from '../../http/fields.ts';
 import { type RunRow, STEP_STATES } from '../../../src/studio/runs/index.ts';
 import {
+  type BegunPipeline,
   draftBody,
   PipelineInput,
   type PipelineRun,
@@ -69,8 +70,8 @@ export const PipelineReport = PipelineBegun.extend({
   error: z.string().nullable(),
 });
 
-const stateOf = ({ state }: RunRow): PipelineState => state as PipelineState; // its room writes these alone
-export const presentPipelineBegun = (run: RunRow): z.input<typeof PipelineBegun> => ({
+const stateOf = ({ state }: BegunPipeline): PipelineState => state as PipelineState; // its room writes these alone
+export const presentPipelineBegun = (run: BegunPipeline): z.input<typeof PipelineBegun> => ({
   id: run.id,
   state: stateOf(run),
 });

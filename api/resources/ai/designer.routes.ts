@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SessionWish } from '../../../src/studio/designer/index.ts';
 import { ListPage, pageShape } from '../../http/fields.ts';
+import { keptAnswer } from '../../http/idempotency.ts';
 import { routesOf } from '../../http/route.ts';
 import { presentSession, Session } from './designer.shape.ts';
 import { eventsOfRun } from './run-events.ts';
@@ -23,7 +24,8 @@ export default [
     creates: true,
     body: SessionWish,
     answer: Session,
-    handle: ({ rooms, principal, body }) => rooms.designer.createSession(principal, body),
+    handle: ({ rooms, principal, body, idempotency }) =>
+      rooms.designer.createSession(principal, body, keptAnswer(idempotency, 201, presentSession)),
     present: presentSession,
   }),
   route({
@@ -74,8 +76,8 @@ export default [
     idempotent: true,
     body: z.strictObject({ content: z.string().trim().min(1).max(8_000) }),
     answer: Session,
-    handle: ({ rooms, principal: { orgId }, params: { id }, body }) =>
-      rooms.designer.addMessage({ orgId, id }, body.content),
+    handle: ({ rooms, principal: { orgId }, params: { id }, body, idempotency }) =>
+      rooms.designer.addMessage({ orgId, id }, body.content, keptAnswer(idempotency, 200, presentSession)),
     present: presentSession,
   }),
   route({

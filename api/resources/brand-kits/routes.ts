@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ListPage, pageShape } from '../../http/fields.ts';
+import { keptAnswer } from '../../http/idempotency.ts';
 import { routesOf } from '../../http/route.ts';
 import { BrandKit, BrandKitChange, NewBrandKit, presentBrandKit } from './shape.ts';
 
@@ -30,8 +31,12 @@ export default [
     creates: true,
     body: NewBrandKit,
     answer: BrandKit,
-    handle: ({ rooms, principal: { orgId, userId }, body }) =>
-      rooms.brandKits.createBrandKit(orgId, { ...body, createdBy: userId }),
+    handle: ({ rooms, principal: { orgId, userId }, body, idempotency }) =>
+      rooms.brandKits.createBrandKit(
+        orgId,
+        { ...body, createdBy: userId },
+        keptAnswer(idempotency, 201, presentBrandKit),
+      ),
     present: presentBrandKit,
   }),
   route({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { invalidField } from '../../../src/platform/kernel/index.ts';
+import { keptAnswer } from '../../http/idempotency.ts';
 import { ownOnly } from '../../http/own.ts';
 import { routesOf } from '../../http/route.ts';
 import { ListPage, pageShape } from '../../http/fields.ts';
@@ -45,14 +46,11 @@ export default [
     creates: true,
     body: NewCampaign,
     answer: Campaign,
-    handle: ({ rooms, principal: { orgId, userId }, body }) =>
-      rooms.posts.createCampaign(orgId, {
-        ...tagOf(body),
-        description: body.description,
-        startDate: body.startDate,
-        endDate: body.endDate,
-        createdBy: userId,
-      }),
+    handle: ({ rooms, principal: { orgId, userId }, body, idempotency }) => {
+      const { description, startDate, endDate } = body;
+      const campaign = { ...tagOf(body), description, startDate, endDate, createdBy: userId };
+      return rooms.posts.createCampaign(orgId, campaign, keptAnswer(idempotency, 201, presentCampaign));
+    },
     present: presentCampaign,
   }),
   route({

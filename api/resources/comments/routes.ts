@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { postActor } from '../../../actors/post/contract.ts';
 import { tenantKey } from '../../../src/platform/kernel/index.ts';
-import type { CommentRow } from '../../../src/publishing/comments/index.ts';
+import { keptAnswer } from '../../http/idempotency.ts';
 import { routesOf } from '../../http/route.ts';
 import { Comment, presentComment } from './shape.ts';
 
@@ -58,8 +58,8 @@ export default [
     idempotent: true,
     body: z.strictObject({ content: z.string().max(100_000) }),
     answer: Comment,
-    async handle({ rooms, actors, principal: { orgId }, params, body, idempotency: key }) {
-      const kept = key && { key, status: 201, reply: (row: CommentRow) => JSON.stringify(presentComment(row)) };
+    async handle({ rooms, actors, principal: { orgId }, params, body, idempotency }) {
+      const kept = keptAnswer(idempotency, 201, presentComment);
       const reply = await rooms.comments.replyToComment(orgId, params.id, body.content, kept);
       await actors(postActor, tenantKey(orgId, reply.postId))
         .followUp({})

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ListPage, pageShape } from '../../http/fields.ts';
+import { keptAnswer } from '../../http/idempotency.ts';
 import { routesOf } from '../../http/route.ts';
 import {
   Competitor,
@@ -40,8 +41,12 @@ export default [
     creates: true,
     body: NewCompetitor,
     answer: Competitor,
-    handle: ({ rooms, principal: { orgId, userId }, body }) =>
-      rooms.competitors.watchCompetitor(orgId, { ...body, createdBy: userId }),
+    handle: ({ rooms, principal: { orgId, userId }, body, idempotency }) =>
+      rooms.competitors.watchCompetitor(
+        orgId,
+        { ...body, createdBy: userId },
+        keptAnswer(idempotency, 201, presentCompetitor),
+      ),
     present: presentCompetitor,
   }),
   route({

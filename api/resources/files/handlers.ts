@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type AddedFile, type LibraryFile, type MediaRoom, plainLine } from '../../../src/library/media/index.ts';
+import { keptAnswer } from '../../http/idempotency.ts';
 import { ownOnly } from '../../http/own.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
 import { File, presentFile, presentPublicFile, PublicFile } from './shape.ts';
@@ -42,8 +43,11 @@ export const uploadRoute = <Answer extends z.ZodType>(path: `/${string}`, dialec
     limit: '120/hour',
     creates: true,
     input: 'stream',
-    handle: async (call) =>
-      warned(await call.rooms.media.upload(call.principal.orgId, call.principal.userId, call.request.stream), call),
+    async handle(call) {
+      const { orgId, userId } = call.principal;
+      const kept = keptAnswer(call.idempotency, 201, dialect.present);
+      return warned(await call.rooms.media.upload(orgId, userId, call.request.stream, kept), call);
+    },
   });
 
 export const uploadFromUrlRoute = <Answer extends z.ZodType>(path: `/${string}`, dialect: Dialect<Answer>) =>
@@ -57,16 +61,11 @@ export const uploadFromUrlRoute = <Answer extends z.ZodType>(path: `/${string}`,
     limit: '120/hour',
     creates: true,
     body: z.strictObject({ url: z.string().min(1).max(2_048), name: line(255).optional() }),
-    handle: async (call) =>
-      warned(
-        await call.rooms.media.uploadFromUrl(
-          call.principal.orgId,
-          call.principal.userId,
-          call.body.url,
-          call.body.name,
-        ),
-        call,
-      ),
+    async handle(call) {
+      const { orgId, userId } = call.principal;
+      const kept = keptAnswer(call.idempotency, 201, dialect.present);
+      return warned(await call.rooms.media.uploadFromUrl(orgId, userId, call.body, kept), call);
+    },
   });
 
 /** The list, and deleting from it. */

@@ -4,6 +4,7 @@ import { parse } from '../../../src/platform/kernel/index.ts';
 import { MEDIA_OPERATIONS } from '../../../src/providers/registry/index.ts';
 import { FORMS, type NewMedia, type ShownJob } from '../../../src/studio/media-jobs/index.ts';
 import { collect } from '../../http/body.ts';
+import { keptAnswer } from '../../http/idempotency.ts';
 import { ownOnly } from '../../http/own.ts';
 import { payerOf } from '../../http/program.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
@@ -49,17 +50,16 @@ type JobCall = Pick<Call<'mediaJobs'>, 'rooms' | 'principal' | 'request' | 'repl
 /** A job that goes on, or one that has ended. */
 export type Begun = { jobId: string } | { shown: ShownJob };
 
-/** Creates a job; once for a request with a key, as its answer may be lost before it is kept. */
-function createJob({ rooms, principal, idempotency }: JobCall, wanted: NewMedia): Promise<{ id: string }> {
-  const payer = payerOf(principal);
-  return idempotency ? rooms.mediaJobs.createOnce(payer, wanted, idempotency) : rooms.mediaJobs.create(payer, wanted);
-}
-
 /** Starts a job and waits for it, unless the client does not want to or it lasts too long: then 202. */
-export async function begin(call: JobCall, wanted: NewMedia): Promise<Begun> {
-  const { rooms, principal, request, reply } = call;
+export async function begin(
+  { rooms, principal, request, reply, idempotency }: JobCall,
+  wanted: NewMedia,
+): Promise<Begun> {
   const { orgId } = principal;
-  const { id } = await createJob(call, wanted);
+  const payer = payerOf(principal);
+  const { id } = await (idempotency // the answer may be lost while it waits
+    ? rooms.mediaJobs.createOnce(payer, wanted, idempotency)
+    : rooms.mediaJobs.create(payer, wanted));
   const isUnwaited = isAsync(request.headers['prefer']);
   if (isUnwaited) reply.header('Preference-Applied', 'respond-async');
   const shown = isUnwaited ? undefined : await rooms.mediaJobs.wait(orgId, id, { ms: WAIT_MS });
@@ -235,11 +235,13 @@ const runningRoutes = (prefix: '/files' | '/media') => [
     planLimit: 'storage_gb',
     body: z.strictObject({ operation: z.enum(MEDIA_OPERATIONS), ...provider, ...values }),
     answer: Job,
-    async handle(call) {
-      const { operation, providerId, version, model, sources = [], ...request } = call.body;
-      const { id } = await createJob(call, { operation, providerId, version, model, request: { ...request, sources } });
-      call.reply.status(202);
-      return call.rooms.mediaJobs.show(call.principal.orgId, id);
+    async handle({ rooms, principal, reply, body, idempotency }) {
+      const { operation, providerId, version, model, sources = [], ...request } = body;
+      const wanted = { operation, providerId, version, model, request: { ...request, sources } };
+      const kept = keptAnswer(idempotency, 202, presentJob);
+      const job = await rooms.mediaJobs.create(payerOf(principal), wanted, kept);
+      reply.status(202);
+      return { job, files: [] };
     },
     present: presentJob,
   }),

@@ -1,5 +1,6 @@
 import { Transform } from '../../../src/library/media/index.ts';
 import { parse } from '../../../src/platform/kernel/index.ts';
+import { keptAnswer } from '../../http/idempotency.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
 import { Job, presentTransform } from './job.shape.ts';
 
@@ -7,10 +8,18 @@ const route = routesOf('media');
 
 /** Changes a file by a job; `input` is judged here, since agents send it in one shape for all operations. */
 export const transformFile = (
-  { rooms, principal }: Pick<Call<'media'>, 'rooms' | 'principal'>,
+  {
+    rooms,
+    principal,
+    idempotency,
+  }: Pick<Call<'media'>, 'rooms' | 'principal'> & Partial<Pick<Call<'media'>, 'idempotency'>>,
   id: string,
   input: unknown,
-) => rooms.media.transforms.create(principal.orgId, principal.userId, { id, wish: parse(Transform, input) });
+) => {
+  const { orgId, userId } = principal;
+  const kept = keptAnswer(idempotency, 201, presentTransform);
+  return rooms.media.transforms.create(orgId, userId, { id, wish: parse(Transform, input) }, kept);
+};
 
 /** The change of a file in both dialects. */
 export const transformRoute = (path: `/${string}/:id/transform`, auth: readonly [AuthKind, ...AuthKind[]]) =>

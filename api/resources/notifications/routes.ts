@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { BROADCAST_CHANNELS, type LiveEvent } from '../../../src/people/notifications/index.ts';
 import { instant } from '../../http/fields.ts';
+import { keptAnswer } from '../../http/idempotency.ts';
 import { routesOf } from '../../http/route.ts';
 import type { ServerEvent } from '../../http/server-events.ts';
 import { listRoute } from './handlers.ts';
@@ -117,13 +118,9 @@ export default [
     answer: z.strictObject({ recipients: z.int(), channels: z.array(z.enum(BROADCAST_CHANNELS)) }),
     async handle({ rooms, principal, body, idempotency }) {
       const channels = BROADCAST_CHANNELS.filter((channel) => body.channels.includes(channel));
-      const reply = (recipients: number) => JSON.stringify({ recipients, channels });
-      const recipients = await rooms.notifications.broadcast(
-        principal.orgId,
-        body,
-        idempotency && { key: idempotency, reply },
-      );
-      return { recipients, channels };
+      const answerOf = (recipients: number) => ({ recipients, channels });
+      const kept = keptAnswer(idempotency, 200, answerOf);
+      return answerOf(await rooms.notifications.broadcast(principal.orgId, body, kept));
     },
     present: (answer) => answer,
   }),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { NoteRow } from '../../../src/publishing/posts/index.ts';
+import { keptAnswer } from '../../http/idempotency.ts';
 import { ownOnly } from '../../http/own.ts';
 import { routesOf } from '../../http/route.ts';
 
@@ -53,10 +54,11 @@ export const noteRoutes = [
         .refine((text) => text.trim() !== '', 'must not be empty'),
     }),
     answer: Notes,
-    async handle({ rooms, principal, params, body }) {
+    async handle({ rooms, principal, params, body, idempotency }) {
       const { orgId, userId } = principal;
       await ownOnly(principal, () => rooms.posts.findAuthor(orgId, params.id));
-      return rooms.posts.addNote(orgId, params.id, { userId, content: body.content });
+      const note = { userId, content: body.content };
+      return rooms.posts.addNote(orgId, params.id, note, keptAnswer(idempotency, 201, presentNotes));
     },
     present: presentNotes,
   }),

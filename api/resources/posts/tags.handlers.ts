@@ -1,3 +1,4 @@
+import { keptAnswer } from '../../http/idempotency.ts';
 import { type AuthKind, routesOf } from '../../http/route.ts';
 import { NewTag, presentTag, presentTags, Tag, TagList } from './tags.shape.ts';
 
@@ -31,8 +32,8 @@ export const tagRoutes = <const Path extends '/posts/tags' | '/public/v1/tags'>(
     creates: true,
     body: NewTag,
     answer: Tag,
-    handle: ({ rooms, principal: { orgId, userId }, body }) =>
-      rooms.posts.createTag(orgId, { ...body, createdBy: userId }),
+    handle: ({ rooms, principal: { orgId, userId }, body, idempotency }) =>
+      rooms.posts.createTag(orgId, { ...body, createdBy: userId }, keptAnswer(idempotency, 201, presentTag)),
     present: presentTag,
   }),
 ];

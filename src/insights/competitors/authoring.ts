@@ -1,4 +1,5 @@
 import { invalidField, newId, notFound, pageOf, type RowPage } from '../../platform/kernel/index.ts';
+import { keepAnswer, type KeptAnswer } from '../../platform/db/index.ts';
 import { OutboundError } from '../../platform/outbound/index.ts';
 import { PLANS } from '../../entitlements/index.ts';
 import { channelToAsk, type CompetitorsDeps, watchedAlready, watchedNetwork } from './deps.ts';
@@ -32,6 +33,7 @@ export async function watchCompetitor(
   deps: CompetitorsDeps,
   orgId: string,
   wish: { providerIdentifier: string; handle: string; name?: string | null | undefined; createdBy: string },
+  kept?: KeptAnswer<store.CompetitorRow>,
 ): Promise<store.CompetitorRow> {
   const { sql, billing } = deps;
   const watched = watchedNetwork(deps, wish.providerIdentifier);
@@ -52,6 +54,7 @@ export async function watchCompetitor(
       createdBy: wish.createdBy,
     });
     if (!row) throw watchedAlready();
+    await keepAnswer(tx, kept, row);
     return row;
   });
 }

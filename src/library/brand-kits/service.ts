@@ -1,5 +1,5 @@
 import type { Billing } from '../../entitlements/index.ts';
-import type { Database, Sql } from '../../platform/db/index.ts';
+import { type Database, keepAnswer, type KeptAnswer, type Sql } from '../../platform/db/index.ts';
 import {
   bind,
   type FieldError,
@@ -45,6 +45,7 @@ const createBrandKit = (
   { sql, billing }: BrandKitsDeps,
   orgId: string,
   { name, createdBy, ...fields }: store.BrandKitFields & { name: string; createdBy: string },
+  kept?: KeptAnswer<store.BrandKitRow>,
 ): Promise<store.BrandKitRow> =>
   sql.begin(async (tx) => {
     await billing.lockOrg(tx, orgId);
@@ -52,7 +53,9 @@ const createBrandKit = (
     const id = newId();
     await store.insertBrandKit(tx, orgId, { id, name, createdBy });
     await write(tx, orgId, id, fields);
-    return getBrandKit({ sql: tx }, orgId, id);
+    const row = await getBrandKit({ sql: tx }, orgId, id);
+    await keepAnswer(tx, kept, row);
+    return row;
   });
 
 /**

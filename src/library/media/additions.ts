@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import { keepAnswer, type KeptAnswer } from '../../platform/db/index.ts';
 import { type LibraryFile, libraryFileOf, type MediaDeps } from './deps.ts';
+import type { AlsoInCommit } from './ingest.ts';
 import type { ItemName, StockItem } from './import-item.ts';
 import { receiveUpload } from './receive.ts';
 import { asInputError, nameOfUrl } from './remote.ts';
@@ -23,22 +25,29 @@ export async function keptOf(
   return { file: libraryFileOf(deps, file), overQuota };
 }
 
+const keepIn =
+  (deps: Pick<MediaDeps, 'backendUrl'>, kept: KeptAnswer<LibraryFile> | undefined): AlsoInCommit =>
+  (tx, file) =>
+    keepAnswer(tx, kept, libraryFileOf(deps, file));
+
 /** Takes the one `file` of a multipart request, streaming; 400, 413 and 415 as in S147. */
 export async function uploadFile(
   deps: MediaDeps,
   orgId: string,
   userId: string,
   request: IncomingMessage,
+  kept?: KeptAnswer<LibraryFile>,
 ): Promise<AddedFile> {
   await using received = await receiveUpload(request, deps.incoming, deps.maxBytes);
   const { fields, filename } = received;
-  const file = await deps.ingestReceived(orgId, received, {
+  const origin = {
     name: filename,
     folder: plainLine(fields['folder'] ?? '') || null,
     listed: fields['preventSave'] !== 'true',
     createdBy: userId,
     sourceUrl: null,
-  });
+  };
+  const file = await deps.ingestReceived(orgId, received, origin, keepIn(deps, kept));
   return await keptOf(deps, file);
 }
 
@@ -47,13 +56,14 @@ export async function uploadFromUrl(
   deps: MediaDeps,
   orgId: string,
   userId: string,
-  url: string,
-  name?: string,
+  { url, name }: { url: string; name?: string | undefined },
+  kept?: KeptAnswer<LibraryFile>,
 ): Promise<AddedFile> {
   const origin = { name: name ?? nameOfUrl(url), folder: null, listed: true, createdBy: userId, sourceUrl: null };
   const fetched = async () => {
     await using received = await deps.fetchFile({ url }, deps.maxBytes);
-    return await deps.ingestReceived(orgId, received, origin); // awaited here: its bytes go when this ends
+    // awaited here: its bytes go when this ends
+    return await deps.ingestReceived(orgId, received, origin, keepIn(deps, kept));
   };
   const file = await fetched().catch((error: unknown) => {
     throw asInputError(error, deps.maxBytes);

@@ -41,20 +41,21 @@ export interface Judged {
  * Puts judged bytes where the organization keeps its files and writes the row, with `also` in the same commit. When
  * that fails, nothing new is left in the storage; when nobody knows whether it failed, only what has no row.
  */
-export type Ingest = (
-  orgId: string,
-  judged: Judged,
-  origin: Origin,
-  also?: (sql: Sql, file: FileRow) => Promise<void>,
-) => Promise<FileRow>;
+export type Ingest = (orgId: string, judged: Judged, origin: Origin, also?: AlsoInCommit) => Promise<FileRow>;
+export type AlsoInCommit = (tx: Sql, file: FileRow) => Promise<void>;
 
 /** Judges a received file by its content, and ingests it. */
-export type IngestReceived = (orgId: string, received: ReceivedFile, origin: Origin) => Promise<FileRow>;
+export type IngestReceived = (
+  orgId: string,
+  received: ReceivedFile,
+  origin: Origin,
+  also?: AlsoInCommit,
+) => Promise<FileRow>;
 
 export const openIngestReceived =
   ({ prober, ingest }: { prober: Pick<Prober, 'look'>; ingest: Ingest }): IngestReceived =>
-  async (orgId, { path, size }, origin) =>
-    ingest(orgId, { probed: await prober.look(orgId, path), bytes: size, path }, origin);
+  async (orgId, { path, size }, origin, also) =>
+    ingest(orgId, { probed: await prober.look(orgId, path), bytes: size, path }, origin, also);
 
 interface Options {
   sql: Database;

@@ -1,5 +1,5 @@
-import { completeKey, type KeyClaim } from '../../platform/db/index.ts';
-import { AppError, isId, newId } from '../../platform/kernel/index.ts';
+import { keepAnswer, type KeptAnswer } from '../../platform/db/index.ts';
+import { isId, newId } from '../../platform/kernel/index.ts';
 import { deliver } from './deliver.ts';
 import type { NotificationsDeps } from './deps.ts';
 import { findTargets } from './people-store.ts';
@@ -22,7 +22,7 @@ export async function broadcast(
   deps: NotificationsDeps,
   orgId: string,
   { title, content, link = null, target, channels }: Broadcast,
-  idempotency?: { key: KeyClaim; reply: (recipients: number) => string },
+  kept?: KeptAnswer<number>,
 ): Promise<number> {
   const { recipients, told } = await deps.sql.begin(async (tx) => {
     const to = await findTargets(tx, orgId, {
@@ -47,8 +47,7 @@ export async function broadcast(
         overrides: true,
       },
     ]);
-    if (idempotency && !(await completeKey(tx, idempotency.key, 200, idempotency.reply(to.length))))
-      throw new AppError('conflict', 'Another request with this Idempotency-Key took over');
+    await keepAnswer(tx, kept, to.length);
     return { recipients: to.length, told: userIds };
   });
   await deps.live.announce(told);

@@ -1,3 +1,4 @@
+import { AppError } from '../kernel/index.ts';
 import type { Sql } from './client.ts';
 
 /** Whose key it is. `scope`: who asked, and for what (`scopeOfUser`). `claim`: of the request that works on it. */
@@ -63,6 +64,23 @@ export async function completeKey(
       and status is null
     returning 1`;
   return rows.length > 0;
+}
+
+/** The key of a request, and the answer to what comes of it, for whoever repeats the request. */
+export interface KeptAnswer<T> {
+  key: KeyClaim;
+  status: number;
+  reply(result: T): string;
+}
+
+/**
+ * Keeps the answer in the transaction of the effect: kept in a commit of its own it would be lost with the process, and
+ * whoever repeats the request would have it done twice.
+ * @throws AppError `conflict` where another request has taken the key over: the effect must not be committed
+ */
+export async function keepAnswer<T>(tx: Sql, kept: KeptAnswer<T> | undefined, result: T): Promise<void> {
+  if (kept && !(await completeKey(tx, kept.key, kept.status, kept.reply(result))))
+    throw new AppError('conflict', 'Another request with this Idempotency-Key took over');
 }
 
 /** The answer that is kept under a key; undefined while there is none. */

@@ -8,6 +8,8 @@ export {
   deleteKeysOfUser,
   dropOldKeys,
   findReply,
+  keepAnswer,
+  type KeptAnswer,
   type KeyClaim,
   releaseKey,
   scopeOfUser,

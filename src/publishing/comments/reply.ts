@@ -1,18 +1,11 @@
 import { cleanContents, contentToText } from '../../platform/content/index.ts';
-import { completeKey, type KeyClaim } from '../../platform/db/index.ts';
+import { keepAnswer, type KeptAnswer } from '../../platform/db/index.ts';
 import { AppError, fieldError, invalidField, newId, validationFailed } from '../../platform/kernel/index.ts';
 import { planReply } from '../follow-ups/index.ts';
 import { judgeComment } from '../posts/index.ts';
 import { type CommentsDeps, unknownComment } from './deps.ts';
 import { checkUsable, getComment } from './inbox.ts';
 import { type CommentRow, findRow, insertReply } from './inbox-store.ts';
-
-/** The key of a request, and the answer that is kept under it. */
-interface KeptAnswer {
-  key: KeyClaim;
-  status: number;
-  reply(row: CommentRow): string;
-}
 
 /**
  * Stores a reply of the channel to a comment, as a comment and as a follow-up of its post, which writes it once, in one
@@ -24,7 +17,7 @@ export async function replyToComment(
   orgId: string,
   commentId: string,
   content: string,
-  kept?: KeptAnswer,
+  kept?: KeptAnswer<CommentRow>,
 ): Promise<CommentRow> {
   const { sql, channels } = deps;
   const comment = await getComment(deps, orgId, commentId);
@@ -52,8 +45,7 @@ export async function replyToComment(
       reply: { content: clean, text, parent: { id: externalId, ...(saved != null && { saved }) } },
     });
     const row = (await findRow(tx, orgId, id))!;
-    if (kept && !(await completeKey(tx, kept.key, kept.status, kept.reply(row))))
-      throw new AppError('conflict', 'Another request with this Idempotency-Key took over');
+    await keepAnswer(tx, kept, row);
     rows.push(row);
   });
   return rows[0]!;

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db/index.ts';
+import { keepAnswer, type KeptAnswer, type Sql } from '../../platform/db/index.ts';
 import { AppError, newId, notFound } from '../../platform/kernel/index.ts';
 import type { PostsDeps } from './deps.ts';
 
@@ -16,11 +16,7 @@ export interface NoteRow {
 const MOST_NOTES = 500;
 
 /** The notes of a post, oldest first. Throws `not_found`. */
-export async function listNotes(
-  { sql }: Pick<PostsDeps, 'sql'>,
-  orgId: string,
-  postId: string,
-): Promise<readonly NoteRow[]> {
+export async function listNotes({ sql }: { sql: Sql }, orgId: string, postId: string): Promise<readonly NoteRow[]> {
   const rows = await sql<(NoteRow | { [K in keyof NoteRow]: null })[]>`
     select n.id, n.content, n.user_id as "userId", n.created_at as "createdAt",
       coalesce(nullif(trim(u.name || ' ' || u.last_name), ''), a.email) as name
@@ -37,17 +33,20 @@ export async function listNotes(
 }
 
 /** Writes a note below a post, and answers all of them. Throws `not_found`, and `conflict` where there is no room. */
-export async function addNote(
-  deps: Pick<PostsDeps, 'sql'>,
+export const addNote = (
+  { sql }: Pick<PostsDeps, 'sql'>,
   orgId: string,
   postId: string,
   note: { userId: string; content: string },
-): Promise<readonly NoteRow[]> {
-  const isAdded = await insertNote(deps.sql, orgId, postId, note);
-  const notes = await listNotes(deps, orgId, postId);
-  if (!isAdded) throw new AppError('conflict', `The post has ${MOST_NOTES} notes, and takes no more`);
-  return notes;
-}
+  kept?: KeptAnswer<readonly NoteRow[]>,
+) =>
+  sql.begin(async (tx): Promise<readonly NoteRow[]> => {
+    const isAdded = await insertNote(tx, orgId, postId, note);
+    const notes = await listNotes({ sql: tx }, orgId, postId);
+    if (!isAdded) throw new AppError('conflict', `The post has ${MOST_NOTES} notes, and takes no more`);
+    await keepAnswer(tx, kept, notes);
+    return notes;
+  });
 
 async function insertNote(
   sql: Sql,

@@ -1,4 +1,4 @@
-import { isReferenced, type Sql } from '../../platform/db/index.ts';
+import { type Database, isReferenced, keepAnswer, type KeptAnswer, type Sql } from '../../platform/db/index.ts';
 import { AppError, isId, newId, notFound } from '../../platform/kernel/index.ts';
 
 // Tags of posts (S187). Their names are unique in the organization, whatever their case.
@@ -29,12 +29,18 @@ export const listTags = async ({ sql }: Needs, orgId: string): Promise<readonly 
   where org_id = ${orgId}
   order by lower(name), id`;
 
+type NewTag = TagFields & { name: string; createdBy: string };
+
 /** Makes a tag. Throws `conflict` where there is one of that name. */
-export async function createTag(
-  { sql }: Needs,
-  orgId: string,
-  { name, color, createdBy }: TagFields & { name: string; createdBy: string },
-): Promise<TagRow> {
+export const createTag = ({ sql }: { sql: Database }, orgId: string, tag: NewTag, kept?: KeptAnswer<TagRow>) =>
+  sql.begin(async (tx): Promise<TagRow> => {
+    const made = await insertTag({ sql: tx }, orgId, tag);
+    await keepAnswer(tx, kept, made);
+    return made;
+  });
+
+/** The same in a transaction. */
+export async function insertTag({ sql }: Needs, orgId: string, { name, color, createdBy }: NewTag): Promise<TagRow> {
   const [made] = await sql<TagRow[]>`
     insert into tags (id, org_id, name, color, created_by)
     values (${newId()}, ${orgId}, ${name}, coalesce(${color ?? null}, '#612AD5'), ${createdBy})

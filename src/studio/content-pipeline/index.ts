@@ -1,4 +1,4 @@
 export { pipelineOutput } from './assemble.ts';
 export { PipelineInput } from './deps.ts';
 export { draftBody } from './drafts.ts';
-export { openContentPipeline, type PipelineRun } from './service.ts';
+export { type BegunPipeline, openContentPipeline, type PipelineRun } from './service.ts';

@@ -1,3 +1,4 @@
+import { keepAnswer, type KeptAnswer } from '../../platform/db/index.ts';
 import { AppError, bind, invalidField, newId, type RowPage } from '../../platform/kernel/index.ts';
 import { OutboundError } from '../../platform/outbound/index.ts';
 import type { PostAuthor } from '../../publishing/posts/index.ts';
@@ -20,6 +21,7 @@ export interface PipelineWish {
   language?: string | undefined;
 }
 export type PipelineRun = RunRow & { steps: StepRow[] };
+export type BegunPipeline = Pick<PipelineRun, 'id' | 'state'>;
 
 const OF_CHANNEL = /^(write|fit)-(\d+)$/;
 
@@ -77,7 +79,8 @@ async function beginPipeline(
   orgId: string,
   author: PostAuthor,
   wish: PipelineWish,
-): Promise<PipelineRun> {
+  kept?: KeptAnswer<BegunPipeline>,
+): Promise<BegunPipeline> {
   const { sql, runs, timeouts } = deps;
   const input = await inputOf(deps, orgId, author, wish);
   const [candidate] = await deps.models.resolveAi(orgId, { purpose: 'text' });
@@ -85,21 +88,21 @@ async function beginPipeline(
   await deps.budget.checkRoomFor([
     { orgId, userId: author.userId, domain: 'ai', providerId: adapter.id, model, micros: 1 }, // for anything at all
   ]);
-  const id = newId();
-  await sql.begin((tx) =>
-    runs.begin(tx, {
-      id,
+  const begun = { id: newId(), state: 'running' };
+  await sql.begin(async (tx) => {
+    await runs.begin(tx, {
+      ...begun,
       orgId,
       userId: author.userId,
       kind: KIND,
-      state: 'running',
       input,
       steps: stepsOf(input, timeouts.agentMs),
       deadlineMs: timeouts.totalMs,
-    }),
-  );
-  runs.announce(id);
-  return getPipeline(deps, orgId, id);
+    });
+    await keepAnswer(tx, kept, begun);
+  });
+  runs.announce(begun.id);
+  return begun;
 }
 
 async function inputOf(

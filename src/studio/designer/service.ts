@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db/index.ts';
+import { keepAnswer, type KeptAnswer, type Sql } from '../../platform/db/index.ts';
 import { AppError, bind, newId, notFound } from '../../platform/kernel/index.ts';
 import type { NewStep, RunRef, RunRow } from '../runs/index.ts';
 import { DESIGNER, type DesignerDeps } from './deps.ts';
@@ -7,7 +7,15 @@ import { checkWish, materialOf } from './material.ts';
 import type { PlannedStep } from './plan.ts';
 import { checkBudget } from './quote.ts';
 import { findSessionPlan, judgeWords, replacePlan } from './rewording.ts';
-import { type DesignerSession, getSession, listSessions, outputOf, PLAN_STEP, type SessionWish } from './session.ts';
+import {
+  type DesignerSession,
+  getSession,
+  listSessions,
+  outputOf,
+  PLAN_STEP,
+  sessionIn,
+  type SessionWish,
+} from './session.ts';
 import { designerKind } from './work.ts';
 import { planQuestion } from './words.ts';
 
@@ -25,6 +33,18 @@ async function lockSession(deps: DesignerDeps, tx: Sql, key: RunRef): Promise<Ru
   return run;
 }
 
+/** The session as this transaction leaves it, which is the answer that is kept. */
+async function answerIn(
+  deps: DesignerDeps,
+  tx: Sql,
+  key: RunRef,
+  kept: KeptAnswer<DesignerSession> | undefined,
+): Promise<DesignerSession> {
+  const session = await sessionIn(deps, tx, key);
+  await keepAnswer(tx, kept, session);
+  return session;
+}
+
 /**
  * Begins a session: its plan is made beside the answer.
  *
@@ -34,31 +54,39 @@ async function createSession(
   deps: DesignerDeps,
   { orgId, userId }: { orgId: string; userId: string },
   wish: SessionWish,
+  kept?: KeptAnswer<DesignerSession>,
 ): Promise<DesignerSession> {
   await checkWish(deps, orgId, wish);
   const quote = await deps.runs.quote(orgId, planQuestion(wish));
   await deps.budget.checkRoomFor([{ ...quote, orgId, userId }]);
   const key = { orgId, id: newId() };
-  await deps.sql.begin(async (tx) => {
+  const session = await deps.sql.begin(async (tx) => {
     const input = Object.fromEntries(Object.entries(wish).filter(([, value]) => value != null));
     await deps.runs.begin(tx, { ...key, userId, kind: DESIGNER, state: 'planning', input, steps: [planStep(deps)] });
     await sayUser(deps, tx, key, wish.prompt);
+    return answerIn(deps, tx, key, kept);
   });
   deps.runs.announce(key.id);
-  return getSession(deps, key);
+  return session;
 }
 
 /** Says more to the planner, who makes another plan. @throws AppError `conflict` while one is made or executed */
-async function addMessage(deps: DesignerDeps, key: RunRef, content: string): Promise<DesignerSession> {
-  await deps.sql.begin(async (tx) => {
+async function addMessage(
+  deps: DesignerDeps,
+  key: RunRef,
+  content: string,
+  kept?: KeptAnswer<DesignerSession>,
+): Promise<DesignerSession> {
+  const session = await deps.sql.begin(async (tx) => {
     const run = await lockSession(deps, tx, key);
     const from = ['awaiting_plan', 'completed', 'failed'];
     if (!(await deps.runs.beginRound(tx, key, { from, state: 'planning', steps: [planStep(deps)] })))
       throw wrongState(run, 'written to');
     await sayUser(deps, tx, key, content);
+    return answerIn(deps, tx, key, kept);
   });
   deps.runs.announce(key.id);
-  return getSession(deps, key);
+  return session;
 }
 
 /**

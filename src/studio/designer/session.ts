@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { Sql } from '../../platform/db/index.ts';
 import type { RowPage } from '../../platform/kernel/index.ts';
-import type { RunRef, RunRow, StepRow } from '../runs/index.ts';
+import type { RunReads, RunRef, RunRow, StepRow } from '../runs/index.ts';
 import { DESIGNER, type DesignerDeps } from './deps.ts';
 import { DesignPlan } from './plan.ts';
 
@@ -52,9 +53,9 @@ export const assetsOf = (steps: readonly StepRow[]) =>
   steps.filter(isPlanned).flatMap(({ output }) => (output === null ? [] : StepAssets.parse(output).assets));
 
 /** Sessions as people see them. */
-async function shown(deps: Pick<DesignerDeps, 'runs'>, orgId: string, rows: readonly RunRow[]) {
+async function shown(reads: RunReads, orgId: string, rows: readonly RunRow[]) {
   const ids = rows.map(({ id }) => id);
-  const [said, made] = await Promise.all([deps.runs.events(orgId, ids, 'message'), deps.runs.steps(orgId, ids)]);
+  const [said, made] = await Promise.all([reads.events(orgId, ids, 'message'), reads.steps(orgId, ids)]);
   return rows.map((run): DesignerSession => {
     const steps = made.filter(({ runId }) => runId === run.id);
     const planned = steps.filter(isPlanned);
@@ -77,7 +78,13 @@ async function shown(deps: Pick<DesignerDeps, 'runs'>, orgId: string, rows: read
 
 /** @throws AppError `not_found` */
 export const getSession = async (deps: Pick<DesignerDeps, 'runs'>, key: RunRef): Promise<DesignerSession> =>
-  (await shown(deps, key.orgId, [await deps.runs.get(key, DESIGNER)]))[0]!;
+  (await shown(deps.runs, key.orgId, [await deps.runs.get(key, DESIGNER)]))[0]!;
+
+/** A session as the transaction sees it that has just written it. */
+export async function sessionIn({ runs }: Pick<DesignerDeps, 'runs'>, tx: Sql, key: RunRef): Promise<DesignerSession> {
+  const run = await runs.lock(tx, key);
+  return (await shown(runs.readsIn(tx), key.orgId, [run!]))[0]!;
+}
 
 export async function listSessions(
   deps: Pick<DesignerDeps, 'runs'>,
@@ -85,5 +92,5 @@ export async function listSessions(
   page: { limit: number; cursor?: string | undefined },
 ): Promise<RowPage<DesignerSession>> {
   const { items, nextCursor } = await deps.runs.list(orgId, { ...page, kind: DESIGNER });
-  return { items: await shown(deps, orgId, items), nextCursor };
+  return { items: await shown(deps.runs, orgId, items), nextCursor };
 }

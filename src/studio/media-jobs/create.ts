@@ -16,11 +16,12 @@ import {
   type Takes,
   takesOf,
 } from '../../providers/registry/index.ts';
-import type { KeyClaim } from '../../platform/db/index.ts';
+import { keepAnswer, type KeptAnswer, type KeyClaim } from '../../platform/db/index.ts';
 import type { MediaCandidate, WantedModel } from '../models/index.ts';
 import type { MediaJobsDeps } from './deps.ts';
 import type { JobProvider, JobRow } from './row.ts';
 import { type AskedJob, EXPORTS, RESERVED_MS, LONGEST_QUEUE_MS, MOST_QUEUED } from './rules.ts';
+import type { ShownJob } from './results.ts';
 import * as store from './store.ts';
 
 /**
@@ -52,7 +53,12 @@ const RETRY_MS = 60_000;
  *
  * @throws AppError 400 for what no provider that is set up takes, 402 at a limit, 429 where too many wait
  */
-export async function createJob(deps: Deps, { orgId, userId, programId }: JobOwner, wanted: NewMedia): Promise<JobRow> {
+export async function createJob(
+  deps: Deps,
+  { orgId, userId, programId }: JobOwner,
+  wanted: NewMedia,
+  kept?: KeptAnswer<ShownJob>,
+): Promise<JobRow> {
   const { operation, at = '', id = newId() } = wanted;
   const known = wanted.id === undefined ? undefined : await store.findJob(deps.sql, orgId, id);
   if (known) return known;
@@ -91,7 +97,9 @@ export async function createJob(deps: Deps, { orgId, userId, programId }: JobOwn
       throw new AppError('rate_limited', `${MOST_QUEUED} media jobs wait already: let some of them end first`, {
         retryAfterMs: RETRY_MS,
       });
-    return store.insertJob(tx, job);
+    const inserted = await store.insertJob(tx, job);
+    await keepAnswer(tx, kept, { job: inserted, files: [] });
+    return inserted;
   });
   deps.wake();
   return row;

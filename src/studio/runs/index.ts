@@ -14,6 +14,6 @@ export type {
   StepTools,
 } from './contract.ts';
 export { faultOfSteps } from './rules.ts';
-export { openAiRuns, type Runs } from './service.ts';
+export { openAiRuns, type RunReads, type Runs } from './service.ts';
 export { runsRetention } from './retention.ts';
 export { aiTracesRetention, type TraceRow } from './traces.ts';

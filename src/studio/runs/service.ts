@@ -37,6 +37,10 @@ async function removeRun({ sql, mediaJobs }: Pick<RunsDeps, 'sql' | 'mediaJobs'>
   await store.deleteRun(sql, key);
 }
 
+/** What runs have come to, for what is shown of them. */
+const readsOf = (sql: Sql) => bind(sql, { steps: store.selectSteps, events: selectEventsOfKind });
+export type RunReads = ReturnType<typeof readsOf>;
+
 export type Runs = ReturnType<typeof openAiRuns>;
 
 /** Opens the room of runs: work by AI in steps, which any process takes up. */
@@ -62,7 +66,10 @@ export function openAiRuns(options: RunsOptions, { leaseMs = 30_000 }: { leaseMs
     ...bind(deps, { begin: beginRun, beginRound, stop: stopRun, change: changeRun, announce: announceRun }),
     ...bind(deps, { get: getRun, list: listRuns, remove: removeRun, quote: quoteQuestion, traces: listTraces }),
     ...bind(deps, { sweepTraces: dropOldTraces, sweepRuns: dropOldRuns }),
-    ...bind(sql as Sql, { steps: store.selectSteps, events: selectEventsOfKind, findStuck: store.findUntouched }),
+    ...readsOf(sql),
+    /** The same as a transaction sees it. */
+    readsIn: readsOf,
+    ...bind(sql as Sql, { findStuck: store.findUntouched }),
     /** Locks a run until the commit; undefined: there is none. */
     lock: (tx: Sql, key: RunRef) => store.lockRun(tx, key),
     setOutput: (tx: Sql, step: RunRef, output: Json) => store.setOutputOfStep(tx, step, output),

@@ -1,3 +1,4 @@
+import { keepAnswer, type KeptAnswer } from '../../../platform/db/index.ts';
 import { AppError, isId, newId, notFound } from '../../../platform/kernel/index.ts';
 import { type LibraryFile, libraryFileOf } from '../deps.ts';
 import { expectStorage } from '../made.ts';
@@ -26,20 +27,23 @@ export async function createTransform(
   orgId: string,
   userId: string,
   { id: fileId, wish }: { id: string; wish: Transform },
+  kept?: KeptAnswer<ShownTransform>,
 ): Promise<ShownTransform> {
   const [file] = isId(fileId) ? await filesById(deps.sql, orgId, [fileId]) : [];
   if (!file) throw notFound('File not found');
   checkTransform(file, wish, deps.trim !== undefined);
   await expectStorage(deps, orgId);
-  const job = await deps.sql.begin(async (tx) => {
+  const shown = await deps.sql.begin(async (tx): Promise<ShownTransform> => {
     if ((await countOpenTransforms(tx, orgId)) >= MOST_OPEN)
       throw new AppError('rate_limited', `${MOST_OPEN} files wait to be changed already: let some of them end first`, {
         retryAfterMs: RETRY_MS,
       });
-    return insertTransform(tx, { id: newId(), orgId, userId, sourceId: file.id, wish });
+    const job = await insertTransform(tx, { id: newId(), orgId, userId, sourceId: file.id, wish });
+    await keepAnswer(tx, kept, { job, file: undefined });
+    return { job, file: undefined };
   });
   deps.wake();
-  return { job, file: undefined };
+  return shown;
 }
 
 /** A change of a file of the organization; undefined: there is no such job. */

@@ -1,7 +1,7 @@
-import type { Sql } from '../../../platform/db/index.ts';
+import { keepAnswer, type KeptAnswer, type Sql } from '../../../platform/db/index.ts';
 import { AppError, invalidField, isId, newId, notFound, type RowPage, pageOf } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import { changeTag, createTag, lockTag, type TagFields } from '../tags.ts';
+import { changeTag, insertTag, lockTag, type TagFields } from '../tags.ts';
 import * as store from './store.ts';
 
 // Campaigns (S188). Posts join one by its tag, and stay when it is deleted.
@@ -39,21 +39,28 @@ export type NewCampaign = store.CampaignFields & { createdBy: string } & (
  * Makes a campaign.
  * @throws AppError `plan_required` where the plan has none (LM5), `conflict` for a name or a tag that is taken
  */
-export const createCampaign = ({ sql, billing }: Needs, orgId: string, campaign: NewCampaign) =>
+export const createCampaign = (
+  { sql, billing }: Needs,
+  orgId: string,
+  campaign: NewCampaign,
+  kept?: KeptAnswer<store.CampaignRow>,
+) =>
   sql.begin(async (tx): Promise<store.CampaignRow> => {
     await billing.require(tx, orgId, 'campaigns');
     checkDates(campaign.startDate ?? null, campaign.endDate ?? null);
     const { description, startDate, endDate, createdBy } = campaign;
     const tagId =
       campaign.tagId === undefined
-        ? (await createTag({ sql: tx }, orgId, campaign)).id
+        ? (await insertTag({ sql: tx }, orgId, campaign)).id
         : await keepTag(tx, orgId, campaign.tagId);
     const id = newId();
     if (!(await store.insertCampaign(tx, orgId, { id, tagId, description, startDate, endDate, createdBy })))
       throw new AppError('conflict', 'The tag is that of another campaign', {
         errors: [{ field: 'tagId', message: 'tagId: is the tag of another campaign', rule: 'taken' }],
       });
-    return getCampaign({ sql: tx }, orgId, id);
+    const row = await getCampaign({ sql: tx }, orgId, id);
+    await keepAnswer(tx, kept, row);
+    return row;
   });
 
 /** A tag that is named stays until the commit. */
