@@ -101,6 +101,26 @@ describe('a call', () => {
     await expect(call(rookery)).rejects.toThrow(UnreachableError);
     expect(service.ledger).toHaveLength(1);
   });
+  test.each([
+    ['unavailable', 1],
+    ['busy', 2],
+    ['draining', 2],
+  ])('that must not be done twice is sent again after 503 only where nothing was done: %s', async (code, times) => {
+    const { rookery } = await play([
+      [503, refusal(503, code), { 'retry-after': '2' }],
+      [200, {}],
+    ]);
+    await dataOf(rookery.api.POST('/public/v1/posts/pause', { body: { scope: 'org' } })).catch(() => undefined);
+    expect(service.ledger).toHaveLength(times);
+  });
+  test('that may be done twice waits as long as a service without its database says', async () => {
+    const { rookery, slept } = await play([
+      [503, refusal(503, 'unavailable'), { 'retry-after': '2' }],
+      [201, []],
+    ]);
+    await rookery.createPosts(body);
+    expect([slept, new Set(keysOf(service.ledger)).size]).toEqual([[2_000], 1]);
+  });
   test('gives up on a service that stays away, and on one that refuses', async () => {
     const { rookery, slept } = await play(['cut']);
     await expect(rookery.me()).rejects.toThrow(/^http:\/\/127\.0\.0\.1:\d+ cannot be reached: /);

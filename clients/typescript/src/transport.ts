@@ -23,8 +23,10 @@ export interface Transport {
 }
 
 const PAUSES_MS = [250, 1_000, 4_000];
-/** Of a proxy, or of a service that starts or stops: what was asked has not been done. */
+/** Of a proxy, or of a service that has lost its database: nobody knows whether what was asked has been done. */
 const AWAY = new Set([502, 503, 504]);
+/** Refusals of a service that has done nothing: the first request still runs, it has too much to do, or it stops. */
+const UNDONE = new Set<string | undefined>(['idempotency_in_flight', 'busy', 'draining']);
 
 /** May it be sent again when nobody knows what became of it? */
 const isRepeatable = ({ method, headers }: Request) =>
@@ -32,10 +34,10 @@ const isRepeatable = ({ method, headers }: Request) =>
 
 /** After which pause a refusal is worth another attempt. */
 function pauseOf({ status, code, retryAfterSeconds }: RookeryError, repeatable: boolean, attempt: number) {
-  // refused before it had an effect
-  if (retryAfterSeconds !== undefined && (status === 429 || status === 503 || code === 'idempotency_in_flight'))
+  const isAway = AWAY.has(status) && code !== 'provider_failed' && repeatable;
+  if (retryAfterSeconds !== undefined && (status === 429 || UNDONE.has(code) || (isAway && status === 503)))
     return Math.max(retryAfterSeconds * 1_000, PAUSES_MS[0]!); // 0 says nothing of how long it goes on
-  return AWAY.has(status) && code !== 'provider_failed' && repeatable ? PAUSES_MS[attempt] : undefined;
+  return isAway ? PAUSES_MS[attempt] : undefined;
 }
 
 /** Shows the credential, renews it, waits as the service asks, and throws for each refusal. */
