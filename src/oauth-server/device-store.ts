@@ -89,20 +89,19 @@ export async function decideDevice(
   return row?.id;
 }
 
-/** The right to make the key of an approved request: one request has it. */
-export async function claimDevice(sql: Sql, id: string, claim: string): Promise<boolean> {
+/**
+ * Takes an approved request away, in the transaction that makes its key: one request has it. A process of the release
+ * before claims it instead, and deletes it later.
+ */
+export async function takeDevice(sql: Sql, id: string): Promise<boolean> {
   const rows = await sql`/* all orgs */
-      update oauth_devices
-      set claim = ${claim}
-      where id = ${id}
-        and decision = 'approved'
-        and claim is null
-      returning 1`;
+    delete from oauth_devices
+    where id = ${id}
+      and decision = 'approved'
+      and claim is null
+    returning 1`;
   return rows.length > 0;
 }
-export const unclaimDevice = (sql: Sql, claim: string) =>
-  sql`/* all orgs */ update oauth_devices set claim = null where claim = ${claim}`;
-export const deleteDevice = (sql: Sql, id: string) => sql`/* all orgs */ delete from oauth_devices where id = ${id}`;
 
 export async function dropOldDevices(sql: Sql, limit: number): Promise<number> {
   const rows = await sql`/* all orgs */

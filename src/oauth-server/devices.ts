@@ -39,6 +39,7 @@ const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const newUserCode = () => Array.from({ length: 8 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
 /** As it was given out, however a person types it. */
 const hashOfUserCode = (text: string) => sha256(text.toUpperCase().replace(/[^A-Z]/g, ''));
+const unknownDevice = () => new OAuthError('invalid_device_code', 'No such request, or it was used');
 const unknownCode = () => invalidField('user_code', 'no such code waits; it may have expired', 'unknown_id');
 
 export function openDevices({
@@ -93,29 +94,23 @@ export function openDevices({
 
     async redeem(deviceCode, ip) {
       const device = await store.askDevice(sql, sha256(deviceCode), INTERVAL);
-      if (!device) throw new OAuthError('invalid_device_code', 'No such request, or it was used');
+      if (!device) throw unknownDevice();
       const { id, decision, orgId, userId, expired, early } = device;
       if (expired) throw new OAuthError('expired_token', 'This request has expired, start again');
       if (decision === 'denied') throw new OAuthError('access_denied', 'The request was denied');
       if (early) throw new OAuthError('slow_down', 'Asked too soon: wait five seconds longer from now on');
       if (decision === null) throw new OAuthError('authorization_pending', 'Nobody has approved it yet');
-      const claim = newId();
-      if (!(await store.claimDevice(sql, id, claim)))
-        throw new OAuthError('invalid_device_code', 'No such request, or it was used');
-      try {
-        const by = { userId: userId!, impersonatorId: null, ip };
-        const key = {
-          name: 'CLI',
-          expiresAt: clock.in(KEY_MS),
-          device: { ip: device.ip, userAgent: device.userAgent },
-        };
-        const { plaintext } = await auth.apiKeys.create(orgId!, by, key);
-        await store.deleteDevice(sql, id);
-        return { orgId: orgId!, apiKey: plaintext };
-      } catch (error) {
-        await store.unclaimDevice(sql, claim);
-        throw error;
-      }
+      const by = { userId: userId!, impersonatorId: null, ip };
+      const { plaintext } = await auth.apiKeys.create(orgId!, by, {
+        name: 'CLI',
+        expiresAt: clock.in(KEY_MS),
+        device: { ip: device.ip, userAgent: device.userAgent },
+        // in the commit of the key: one that stands, but of which nobody was told, is not followed by another
+        also: async (tx) => {
+          if (!(await store.takeDevice(tx, id))) throw unknownDevice();
+        },
+      });
+      return { orgId: orgId!, apiKey: plaintext };
     },
   };
 }

@@ -143,17 +143,28 @@ async function list({ uses, sql }: ApiKeyDeps, orgId: string, userId: string): P
   return store.keysOf(sql, orgId, userId);
 }
 
-/** Makes a key and tells the owner by mail; `device`: for which device, where it is for one. */
+/** Makes a key and tells the owner by mail; `device`: for which device, where it is for one; `also`: in the same commit. */
 async function create(
   deps: ApiKeyDeps,
   orgId: string,
   by: Owner,
-  { name, expiresAt, device }: { name: string; expiresAt?: Date | null | undefined; device?: Device | undefined },
+  {
+    name,
+    expiresAt,
+    device,
+    also,
+  }: {
+    name: string;
+    expiresAt?: Date | null | undefined;
+    device?: Device | undefined;
+    also?: ((tx: Sql) => Promise<void>) | undefined;
+  },
 ): Promise<MadeKey> {
   const { row, made } = make(deps, name, expiresAt);
   await deps.sql.begin(async (tx) => {
     await deps.billing.require(tx, orgId, 'api');
     await holdMember(tx, orgId, by);
+    await also?.(tx);
     await insert(tx, orgId, by, row);
     await tell(deps, tx, orgId, by, row, device);
     await writeAudit(

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { openDevices } from '../../../src/oauth-server/devices.ts';
 import { sha256 } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
@@ -241,6 +242,32 @@ test('a request is returned to pending when its key cannot be created', async ()
   await db.sql`update api_keys set revoked_at = now() where user_id = ${cid.userId}`;
   await asked(code, 5);
   expect((await poll(code)).status).toBe(200);
+});
+
+test('a key whose commit nobody was told of is not followed by a second one [S95]', async () => {
+  const { sql, clock, auth } = app.context;
+  const { apiKeys } = auth;
+  const lost = openDevices({
+    sql,
+    clock,
+    auth: {
+      apiKeys: {
+        ...apiKeys,
+        async create(...key) {
+          await apiKeys.create(...key);
+          throw new Error('The connection was lost with the answer of the commit');
+        },
+      },
+    },
+  });
+  const cid = await app.signUp();
+  const keys = async () => (await cid.client.get('/user/api-keys')).body.length as number;
+  const { device_code: code, user_code: userCode } = await start();
+  await approve(userCode, cid);
+  await expect(lost.redeem(code, '127.0.0.1')).rejects.toThrow('was lost');
+  expect(await keys()).toBe(1);
+  await asked(code, 5);
+  expect([(await poll(code)).body.error, await keys()]).toEqual(['invalid_device_code', 1]);
 });
 
 test('a user who leaves the org before the device polls gets no key', async () => {
