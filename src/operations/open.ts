@@ -8,6 +8,7 @@ import type { Config } from '../platform/config/index.ts';
 import type { Database, RetentionRule } from '../platform/db/index.ts';
 import type { Clock } from '../platform/kernel/index.ts';
 import type { Retried } from '../platform/outbox/index.ts';
+import type { Logs } from '../platform/telemetry/index.ts';
 import { wing } from '../platform/wing/index.ts';
 import { pauseQueue, resumeQueue } from '../publishing/channels/index.ts';
 import type { Posts } from '../publishing/posts/index.ts';
@@ -21,6 +22,7 @@ export interface OperationsNeeds {
   config: Config;
   sql: Database;
   clock: Clock;
+  logs: Logs;
   engine: HealthEngine;
   actorTypes: readonly string[];
   billing: Billing;
@@ -42,6 +44,7 @@ export async function openOperationsWing({
   config,
   sql,
   clock,
+  logs,
   engine,
   actorTypes,
   billing,
@@ -65,6 +68,7 @@ export async function openOperationsWing({
       resume: (transaction, orgId) => resumeQueue(transaction, orgId, 'instance'),
     },
     lateSeconds: config.posts.lateSeconds,
+    log: logs.of('admin'),
     retryRefused,
   });
   const health = openHealth({ sql, clock, engine, posts, webhooks, wired: actorTypes });

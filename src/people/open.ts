@@ -106,6 +106,7 @@ export async function openPeopleWing({
     openOrganizations({
       sql,
       clock,
+      log: logs.of('organizations'),
       mostOwned: config.registration.organizationsPerOwner,
       billing,
       providers,

@@ -61,7 +61,7 @@ export async function openStudioWing({
   posts,
 }: StudioNeeds) {
   await using opened = new AsyncDisposableStack();
-  const budget = openBudget({ sql, providers, enforce: config.ai.enforceBudgets });
+  const budget = openBudget({ sql, providers, enforce: config.ai.enforceBudgets, log: logs.of('budget') });
   const models = openModels({ cache, clock, providers, settings: providerSettings });
   const texts = openTexts({ sql, budget, models, providers, media, channels });
   const mediaJobs = opened.use(
@@ -111,6 +111,7 @@ export async function openStudioWing({
   const briefs = openBriefs({ sql, clock, log: logs.of('briefs'), texts });
   const designer = openDesigner({
     sql,
+    log: logs.of('designer'),
     runs,
     budget,
     mediaJobs,

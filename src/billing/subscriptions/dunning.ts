@@ -1,4 +1,4 @@
-import type { Database, Sql } from '../../platform/db/index.ts';
+import { type Database, runEach, type Sql } from '../../platform/db/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import type { Notices } from './notices.ts';
 import { PROCESSOR, type Apply } from './apply.ts';
@@ -56,16 +56,9 @@ export function openDunning({ sql, lockOrg, pausePosts, notices, apply, afterwar
       afterwards(orgId);
     },
     nextTransition: (orgId) => store.nextTransition(sql, orgId),
-    async sweep(limit) {
-      let ran = 0;
-      for (const orgId of await store.orgsDue(sql, limit))
-        try {
-          await run(orgId);
-          ran += 1;
-        } catch (error) {
-          log.warn({ orgId, err: error }, 'dunning of an organization failed, repeated by the next sweep');
-        }
-      return ran;
-    },
+    sweep: async (limit) =>
+      runEach(await store.orgsDue(sql, limit), run, (err, orgId) =>
+        log.warn({ orgId, err }, 'dunning of an organization failed, repeated by the next sweep'),
+      ),
   };
 }

@@ -1,4 +1,5 @@
 import { bind, newId } from '../../platform/kernel/index.ts';
+import { runEach } from '../../platform/db/index.ts';
 import { startWorker } from '../../platform/flow/index.ts';
 import { collectChannel } from './collecting/collect.ts';
 import { addSchedules, claimCollections, findEndedRuns, giveUpLate, openRuns } from './collecting/collection-store.ts';
@@ -22,15 +23,18 @@ async function keepSchedules({ sql }: AnalyticsDeps, limit: number): Promise<num
 
 /** Begins the collections that are due, gives up what is left of earlier days, and completes what a crash left open. */
 async function runCollections(deps: AnalyticsDeps, limit: number): Promise<number> {
-  const { sql, providers } = deps;
+  const { sql, providers, log } = deps;
   const networks = providers
     .list('social')
     .flatMap((adapter) => (hasNumbers(deps, adapter) ? [`${adapter.id}@${adapter.version}`] : []));
   const late = await giveUpLate(sql, limit);
   const due = await openRuns(sql, networks, limit);
-  const ended = await findEndedRuns(sql, limit);
-  for (const run of ended) await completeRun(deps, run);
-  return Math.max(late, due, ended.length);
+  const completed = await runEach(
+    await findEndedRuns(sql, limit),
+    (run) => completeRun(deps, run),
+    (err, run) => log.warn({ err, ...run }, 'the numbers of a day could not be completed, tried again'),
+  );
+  return Math.max(late, due, completed);
 }
 
 /** Reads channels that are due, at most so many at once; answers how many. */

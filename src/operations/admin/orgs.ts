@@ -1,8 +1,9 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Billing, Tier } from '../../entitlements/index.ts';
 import type { Payments } from '../../billing/payments/index.ts';
-import type { Database, Sql } from '../../platform/db/index.ts';
+import { type Database, runEach, type Sql } from '../../platform/db/index.ts';
 import { notFound, type RowPage, pageOf } from '../../platform/kernel/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
 import * as store from './org-store.ts';
 
 /** Pauses and resumes the queue of an org. */
@@ -28,7 +29,10 @@ export interface AdminOrgs {
     orgId: string,
     change: { disabled?: boolean | undefined; tier?: Tier | undefined },
   ): Promise<void>;
-  /** Stops again what came back to the queue of a disabled org from an attempt that was under way. */
+  /**
+   * Stops again what came back to the queue of disabled orgs from attempts that were under way. One that fails holds up
+   * no other.
+   */
   keepStill(limit: number): Promise<number>;
 }
 
@@ -39,8 +43,9 @@ export interface AdminOrgsNeeds {
   billing: Pick<Billing, 'usage' | 'lockOrg'>;
   plans: Pick<Payments, 'grant'>;
   queues: Queues;
+  log: Pick<Log, 'warn'>;
 }
-export function openAdminOrgs({ sql, billing, plans, queues }: AdminOrgsNeeds): AdminOrgs {
+export function openAdminOrgs({ sql, billing, plans, queues, log }: AdminOrgsNeeds): AdminOrgs {
   async function find(orgId: string): Promise<store.OrgRow> {
     const row = await store.findOrg(sql, orgId);
     if (!row) throw notFound();
@@ -83,9 +88,11 @@ export function openAdminOrgs({ sql, billing, plans, queues }: AdminOrgsNeeds): 
     },
 
     async keepStill(limit) {
-      const restless = await store.restlessOrgs(sql, limit);
-      for (const orgId of restless) await sql.begin((tx) => queues.pause(tx, orgId, REASON));
-      return restless.length;
+      return runEach(
+        await store.restlessOrgs(sql, limit),
+        (orgId) => sql.begin((tx) => queues.pause(tx, orgId, REASON)),
+        (err, orgId) => log.warn({ err, orgId }, 'a disabled organization could not be paused again, tried again'),
+      );
     },
   };
 }

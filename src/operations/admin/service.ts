@@ -4,6 +4,7 @@ import type { Payments } from '../../billing/payments/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { notFound } from '../../platform/kernel/index.ts';
 import type { Retried } from '../../platform/outbox/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
 import { dropOld } from './impersonation-store.ts';
 import { type Impersonations, openImpersonations } from './impersonation.ts';
 import { type AdminOrgs, openAdminOrgs, type Queues } from './orgs.ts';
@@ -29,12 +30,22 @@ export interface AdminOptions {
   tokens: Pick<AuthTokens, 'signImpersonation' | 'verifyImpersonation'>;
   queues: Queues;
   lateSeconds: number;
+  log: Pick<Log, 'warn'>;
   /** Has a fact that was set aside heard again; undefined: there is none. */
   retryRefused(id: string): Promise<Retried | undefined>;
 }
 
-export const openAdmin = ({ sql, billing, plans, tokens, queues, lateSeconds, retryRefused }: AdminOptions): Admin => ({
-  orgs: openAdminOrgs({ sql, billing, plans, queues }),
+export const openAdmin = ({
+  sql,
+  billing,
+  plans,
+  tokens,
+  queues,
+  lateSeconds,
+  log,
+  retryRefused,
+}: AdminOptions): Admin => ({
+  orgs: openAdminOrgs({ sql, billing, plans, queues, log }),
   users: openAdminUsers({ sql }),
   impersonations: openImpersonations({ sql, tokens }),
   queue: () => countQueue(sql, lateSeconds),

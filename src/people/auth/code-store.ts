@@ -118,11 +118,23 @@ export const insertMailRequest = (sql: Sql, request: MailRequest & { id: string 
   insert into mail_requests (id, kind, email, ip)
   values (${request.id}, ${request.kind}, ${request.email}, ${request.ip})`;
 
-/** The oldest request that nobody works on; it is gone when the transaction commits. */
-export async function takeMailRequest(sql: Sql): Promise<MailRequest | undefined> {
-  const [row] = await sql<MailRequest[]>`
+/**
+ * The oldest request that nobody works on, beside those that are `left`; it is gone when the transaction commits.
+ */
+export async function takeMailRequest(
+  sql: Sql,
+  left: readonly string[],
+): Promise<(MailRequest & { id: string }) | undefined> {
+  const [row] = await sql<(MailRequest & { id: string })[]>`
     delete from mail_requests
-    where id = (select id from mail_requests order by id limit 1 for update skip locked)
-    returning kind, email, ip`;
+    where id = (
+      select id
+      from mail_requests
+      where id <> all(${[...left]}::uuid[])
+      order by id
+      limit 1
+      for update skip locked
+    )
+    returning id, kind, email, ip`;
   return row;
 }

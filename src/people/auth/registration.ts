@@ -1,8 +1,9 @@
 import { writeAudit } from '../../platform/audit/index.ts';
-import type { Database, Sql } from '../../platform/db/index.ts';
+import { type Database, isUnavailable, type Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import { type Claim, hasPlus, type Identity } from '../identity/index.ts';
 import { AppError, bind, newId, randomBase64url, sha256 } from '../../platform/kernel/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
 import * as accounts from './account-store.ts';
 import * as codes from './code-store.ts';
 import { makeCode } from './codes.ts';
@@ -34,6 +35,7 @@ export interface RegistrationOptions {
   hash: ChosenPasswordHash;
   frontendUrl: string;
   disallowPlus: boolean;
+  log: Pick<Log, 'warn'>;
   /** Told when requested mails could not be written; the sweep writes them. */
   failed: (error: unknown) => void;
 }
@@ -108,17 +110,29 @@ async function sendOne(
   );
 }
 
-const sendNext = (deps: RegistrationDeps) =>
-  deps.sql.begin(async (tx) => {
-    const request = await codes.takeMailRequest(tx);
-    if (request) await sendOne(deps, tx, request);
-    return request !== undefined;
-  });
-
-/** Writes the mails that were asked for, at most `limit`; answers how many requests there were. */
+/**
+ * Writes the mails that were asked for, after `limit` tries at most; answers how many were written. A request that fails
+ * stays, and holds up no other.
+ */
 async function sendRequested(deps: RegistrationDeps, limit: number): Promise<number> {
+  const left: string[] = [];
   let sent = 0;
-  while (sent < limit && (await sendNext(deps))) sent += 1;
+  while (sent + left.length < limit) {
+    let taken = undefined as string | undefined;
+    try {
+      await deps.sql.begin(async (tx) => {
+        const request = await codes.takeMailRequest(tx, left);
+        taken = request?.id;
+        if (request) await sendOne(deps, tx, request);
+      });
+      if (taken === undefined) break;
+      sent += 1;
+    } catch (err) {
+      if (taken === undefined || isUnavailable(err)) throw err;
+      deps.log.warn({ err, mailRequestId: taken }, 'a requested mail could not be written, tried again by the sweep');
+      left.push(taken);
+    }
+  }
   return sent;
 }
 

@@ -82,7 +82,17 @@ export function openAuth({
   const sessions = openSessions({ sql, clock, tokens, secret: jwtSecret, failed });
   const apiKeys = openApiKeys({ sql, clock, failed, billing, email });
   const hash = hashChosen(refusedPasswords);
-  const registrations = openRegistrations({ sql, identity, email, sessions, hash, frontendUrl, disallowPlus, failed });
+  const registrations = openRegistrations({
+    sql,
+    identity,
+    email,
+    sessions,
+    hash,
+    frontendUrl,
+    disallowPlus,
+    log,
+    failed,
+  });
 
   return {
     ...registrations,

@@ -1,6 +1,7 @@
 import { type AuditActor, changeAuditLog, writeAudit } from '../../platform/audit/index.ts';
-import { type Database, deleteInParts, type Sql, tablesWithMany } from '../../platform/db/index.ts';
+import { type Database, deleteInParts, isUnavailable, type Sql, tablesWithMany } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
 import { lockMembersOfOnly, ownOrgs } from '../members/index.ts';
 import type { Endings } from './ports.ts';
 import * as store from './store.ts';
@@ -40,31 +41,41 @@ export async function eraseOrganization(
   if ((await tablesWithMany(tx, orgId, MOST_ROWS)).length === 0) await dropOrganization(deps, tx, orgId);
 }
 
-/** Deletes at most `limit` that are due; answers how many, or `limit` where it stopped before that was done. */
+/**
+ * Deletes at most `limit` that are due; answers how many, or `limit` where it stopped before that was done. One that
+ * cannot be deleted now holds up no other.
+ */
 export async function dropOrganizations(
-  { sql, clock, ...deps }: Pick<Endings, 'forgetBackground'> & { sql: Database; clock: Clock },
+  { sql, clock, log, ...deps }: Pick<Endings, 'forgetBackground'> & { sql: Database; clock: Clock; log: Log },
   limit: number,
 ): Promise<number> {
   const since = clock.monotonic();
   const mayGoOn = () => clock.monotonic() - since < RUN_MS;
-  for (let dropped = 0; dropped < limit; dropped++) {
-    const orgId = await store.findRemoved(sql);
+  const inPart = (work: (tx: Sql) => Promise<number>) => changeAuditLog(sql, work); // its own entries go, too
+  const left: string[] = [];
+  for (let dropped = 0; dropped < limit;) {
+    const orgId = await store.findRemoved(sql, left);
     if (orgId === undefined) return dropped;
-    const inPart = (work: (tx: Sql) => Promise<number>) => changeAuditLog(sql, work); // its own entries go, too
-    if (!(await deleteInParts(sql, orgId, MOST_ROWS, { mayGoOn, inPart }))) return limit;
-    if (!(await sql.begin((tx) => dropOrganization(deps, tx)))) return dropped;
+    try {
+      if (!(await deleteInParts(sql, orgId, MOST_ROWS, { mayGoOn, inPart }))) return limit;
+      if (await sql.begin((tx) => dropOrganization(deps, tx, orgId))) dropped += 1;
+      else left.push(orgId); // somebody holds it, or was faster
+    } catch (error) {
+      if (isUnavailable(error)) throw error;
+      log.warn({ err: error, orgId }, 'a removed organization could not be deleted, tried again');
+      left.push(orgId);
+    }
   }
   return limit;
 }
 
-/** Deletes the rows of one that is due, or of the one with an id if it is; false: there is none. */
+/** Deletes the rows of one, if it is due and nobody holds it: else false. */
 async function dropOrganization(
   { forgetBackground }: Pick<Endings, 'forgetBackground'>,
   tx: Sql,
-  only?: string,
+  orgId: string,
 ): Promise<boolean> {
-  const orgId = await store.dropRemoved(tx, only);
-  if (orgId === undefined) return false;
+  if (!(await store.dropRemoved(tx, orgId))) return false;
   await forgetBackground(tx, orgId);
   const done = { orgId: null, action: 'org.purged', resource: 'settings', resourceId: orgId, detail: {} };
   await writeAudit(tx, NOBODY, done);

@@ -2,6 +2,7 @@ import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Json, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock, invalidField, newId, notFound } from '../../platform/kernel/index.ts';
 import { withLockedMembership, forbidden, type MembersDeps } from '../members/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import { closeOrganization, dropOrganizations, eraseOrganization } from './ending.ts';
 import { type McpPolicies, openMcpPolicies } from './mcp-policy.ts';
@@ -25,7 +26,8 @@ export interface Organizations extends McpPolicies {
   remove(orgId: string, by: AuditActor, confirm: string): Promise<void>;
   /**
    * Deletes for ever what was removed 30 days ago, at most `limit` orgs, each in a commit of its own; answers how many.
-   * Of a large one some rows at a time go before; `limit` is answered where there is more to do.
+   * Of a large one some rows at a time go before; `limit` is answered where there is more to do. One that cannot be
+   * deleted holds up no other.
    */
   dropRemoved(limit: number): Promise<number>;
   /**
@@ -52,6 +54,7 @@ interface Options extends MembersDeps, Endings {
   mostOwned: number;
   providers: Pick<Providers, 'list'>;
   clock: Clock;
+  log: Log;
 }
 
 const known = <T>(row: T | undefined): T => {
@@ -61,7 +64,7 @@ const known = <T>(row: T | undefined): T => {
 const given = (change: Record<string, unknown>): Record<string, Json> =>
   Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined)) as Record<string, Json>;
 
-export function openOrganizations({ mostOwned, providers, clock, ...deps }: Options): Organizations {
+export function openOrganizations({ mostOwned, providers, clock, log, ...deps }: Options): Organizations {
   const { sql } = deps;
   /** Writes the change and the note of it in one commit. */
   async function write(
@@ -120,7 +123,7 @@ export function openOrganizations({ mostOwned, providers, clock, ...deps }: Opti
     },
 
     erase: (tx, orgId) => eraseOrganization(deps, tx, orgId),
-    dropRemoved: (limit) => dropOrganizations({ ...deps, clock }, limit),
+    dropRemoved: (limit) => dropOrganizations({ ...deps, clock, log }, limit),
 
     settings: async (orgId) => orgSettingsOf(known(await store.findOrganization(sql, orgId))),
 

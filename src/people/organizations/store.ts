@@ -98,34 +98,32 @@ const isDue = (sql: Sql) => sql`
         and (o.erased or o.deleted_at < now() - interval '30 days')
         and not exists (select from payment_tasks t where t.org_id = o.id)`;
 
-/** The next org whose rows are to go. */
-export async function findRemoved(sql: Sql): Promise<string | undefined> {
+/** The next org whose rows are to go, beside `left`. */
+export async function findRemoved(sql: Sql, left: readonly string[]): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`/* all orgs */
     select o.id
     from organizations o
     where ${isDue(sql)}
+      and o.id <> all(${[...left]}::uuid[])
     order by o.deleted_at
     limit 1`;
   return row?.id;
 }
 
 /**
- * Deletes one org that was deleted 30 days ago, or is erased, with all that was its own; answers its id. `only`: this
- * one, if it is. Files leave their bytes to the sweep of media. It waits while the payment processor has not been told
- * that nothing is paid any more.
+ * Deletes an org that was deleted 30 days ago, or is erased, with all that was its own; false for one that is not due
+ * or that somebody holds. Files leave their bytes to the sweep of media. It waits while the payment processor has not
+ * been told that nothing is paid any more.
  */
-export async function dropRemoved(sql: Sql, only?: string): Promise<string | undefined> {
-  const [row] = await sql<{ id: string }[]>`/* all orgs */
+export async function dropRemoved(sql: Sql, orgId: string): Promise<boolean> {
+  const { count } = await sql`
     delete from organizations
     where id = (
       select o.id
       from organizations o
-      where ${isDue(sql)}
-        ${only === undefined ? sql`` : sql`and o.id = ${only}`}
-      order by o.deleted_at
-      limit 1
+      where o.id = ${orgId}
+        and ${isDue(sql)}
       for update skip locked
-    )
-    returning id`;
-  return row?.id;
+    )`;
+  return count > 0;
 }

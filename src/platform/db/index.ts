@@ -32,6 +32,7 @@ export { findDueByAge, type RetentionRule, retentionRule, rowsOlder } from './re
 export { migrate } from './migrate.ts';
 export { type CronRun, declareRuns, dueRuns, listRuns, noteRun } from './cron-runs.ts';
 export { prepared } from './prepared.ts';
+export { runEach } from './run-each.ts';
 export { wideRows } from './wide-rows.ts';
 export { asCallerError, isFinal, isUnavailable } from './unavailable.ts';
 export { replaceSealed, SEALED, type SealedColumn, type SealedText, sealedTexts } from './sealed.ts';

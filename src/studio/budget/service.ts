@@ -1,8 +1,9 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import { findAiCap } from '../../entitlements/index.ts';
-import type { Database, Sql } from '../../platform/db/index.ts';
+import { type Database, runEach, type Sql } from '../../platform/db/index.ts';
 import { bind, type FieldError, fieldError, newId, validationFailed } from '../../platform/kernel/index.ts';
 import { append } from '../../platform/outbox/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
 import type { Cost, Providers } from '../../providers/registry/index.ts';
 import {
   alertedAfter,
@@ -25,6 +26,7 @@ export interface BudgetDeps {
   providers: Pick<Providers, 'list'>;
   /** AI_PROVIDER_BUDGET_ENFORCE; false: no cap refuses, and everything else goes on. */
   enforce: boolean;
+  log: Pick<Log, 'warn'>;
 }
 
 /** A call that is to be made, with the greatest cost that it can have. */
@@ -117,12 +119,16 @@ async function checkRoomFor(
     });
 }
 
-/** Settles reservations that nobody works on any more by their estimate, at most `limit`; answers how many. */
-async function settleLapsed({ sql }: Pick<BudgetDeps, 'sql'>, limit: number): Promise<number> {
-  const lapsed = await store.lapsedReservations(sql, limit);
-  for (const key of lapsed) await sql.begin((tx) => settleCost({}, tx, key, undefined, { marked: true }));
-  return lapsed.length;
-}
+/**
+ * Settles reservations that nobody works on any more by their estimate, at most `limit`; answers how many. One that
+ * fails holds up no other.
+ */
+const settleLapsed = async ({ sql, log }: Pick<BudgetDeps, 'sql' | 'log'>, limit: number): Promise<number> =>
+  runEach(
+    await store.lapsedReservations(sql, limit),
+    (key) => sql.begin((tx) => settleCost({}, tx, key, undefined, { marked: true })),
+    (err, { orgId, ref }) => log.warn({ err, orgId, ref }, 'a lapsed reservation could not be settled, tried again'),
+  );
 
 /** The caps of an organization, and at which percentages of them it is told. */
 const getBudget = async ({ sql }: Pick<BudgetDeps, 'sql'>, orgId: string): Promise<BudgetRules> =>

@@ -1,6 +1,7 @@
 import type { Billing } from '../../entitlements/index.ts';
 import type { BrandKits } from '../../library/brand-kits/index.ts';
 import type { Database } from '../../platform/db/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
 import type { Channels } from '../../publishing/channels/index.ts';
 import type { Posts } from '../../publishing/posts/index.ts';
 import type { Budget } from '../budget/index.ts';
@@ -10,6 +11,7 @@ import type { Runs } from '../runs/index.ts';
 /** What the room is opened with. */
 export interface DesignerDeps {
   sql: Database;
+  log: Pick<Log, 'warn'>;
   runs: Runs;
   budget: Pick<Budget, 'checkRoomFor'>;
   mediaJobs: Pick<MediaJobs, 'quote' | 'takes'>;

@@ -1,4 +1,4 @@
-import { keepAnswer, type KeptAnswer, type Sql } from '../../platform/db/index.ts';
+import { keepAnswer, type KeptAnswer, runEach, type Sql } from '../../platform/db/index.ts';
 import { AppError, bind, newId, notFound } from '../../platform/kernel/index.ts';
 import type { NewStep, RunRef, RunRow } from '../runs/index.ts';
 import { DESIGNER, type DesignerDeps } from './deps.ts';
@@ -157,27 +157,32 @@ const STUCK = 'Nothing happened for too long: what was under way was taken back,
  */
 async function rollBackStuck(deps: DesignerDeps, limit: number): Promise<number> {
   const stuck = await deps.runs.findStuck({ kind: DESIGNER, states: ACTIVE, minutes: deps.stuckMinutes, limit });
-  for (const run of stuck) {
-    const { state } = run;
-    const stopped = await deps.sql.begin((tx) =>
-      deps.runs.stop(tx, run, { from: [state], state, error: null, untouchedMinutes: deps.stuckMinutes }),
-    );
-    if (!stopped) continue; // somebody went on meanwhile
-    deps.runs.announce(run.id, { isStopped: true });
-    const steps = (await deps.runs.steps(run.orgId, [run.id])).filter(
-      ({ round, name }) => round === run.round && name !== PLAN_STEP,
-    );
-    const drafts = steps.flatMap(({ id, input }) => (input as PlannedStep).channelIds.map((one) => draftIdOf(id, one)));
-    await dropDrafts(deps, run.orgId, drafts);
-    await deps.sql.begin(async (tx) => {
-      for (const step of steps.filter(({ input }) => (input as PlannedStep).kind === 'copy'))
-        await deps.runs.setOutput(tx, { orgId: run.orgId, id: step.id }, null);
-      await deps.runs.stop(tx, run, { from: [state], state: 'awaiting_plan', error: STUCK });
-      await deps.runs.change(tx, run, { event: { kind: 'message', data: { role: 'assistant', content: STUCK } } });
-    });
-    deps.runs.announce(run.id);
-  }
-  return stuck.length;
+  return runEach(
+    stuck,
+    (run) => rollBack(deps, run),
+    (err, { id }) => deps.log.warn({ err, runId: id }, 'a stuck session could not be taken back, tried again'),
+  );
+}
+
+async function rollBack(deps: DesignerDeps, run: RunRow): Promise<void> {
+  const { state } = run;
+  const stopped = await deps.sql.begin((tx) =>
+    deps.runs.stop(tx, run, { from: [state], state, error: null, untouchedMinutes: deps.stuckMinutes }),
+  );
+  if (!stopped) return; // somebody went on meanwhile
+  deps.runs.announce(run.id, { isStopped: true });
+  const steps = (await deps.runs.steps(run.orgId, [run.id])).filter(
+    ({ round, name }) => round === run.round && name !== PLAN_STEP,
+  );
+  const drafts = steps.flatMap(({ id, input }) => (input as PlannedStep).channelIds.map((one) => draftIdOf(id, one)));
+  await dropDrafts(deps, run.orgId, drafts);
+  await deps.sql.begin(async (tx) => {
+    for (const step of steps.filter(({ input }) => (input as PlannedStep).kind === 'copy'))
+      await deps.runs.setOutput(tx, { orgId: run.orgId, id: step.id }, null);
+    await deps.runs.stop(tx, run, { from: [state], state: 'awaiting_plan', error: STUCK });
+    await deps.runs.change(tx, run, { event: { kind: 'message', data: { role: 'assistant', content: STUCK } } });
+  });
+  deps.runs.announce(run.id);
 }
 
 export type Designer = ReturnType<typeof openDesigner>;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
 import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { refuseRows } from '../../support/wire/refused-row.ts';
 import {
   analyticsFacts,
   beginCollection,
@@ -242,6 +243,20 @@ describe('a collection ends', () => {
     await db.sql`delete from analytics_collections`;
     await world.analytics.runCollections(500);
     expect(await analyticsFacts(db.sql, left.orgId)).toHaveLength(1);
+  });
+
+  test('for others while the run of an organization cannot be completed', async () => {
+    const [bad, good] = [await seedOrg(db.sql), await seedOrg(db.sql)];
+    await beginCollection(world);
+    await db.sql`delete from analytics_collections`;
+    await db.sql`update analytics_runs set started_at = now() - interval '1 minute' where org_id = ${bad.orgId}`;
+    {
+      await using _refused = await refuseRows(db.sql, 'update', 'analytics_runs', `new.org_id = '${bad.orgId}'`);
+      await world.analytics.runCollections(500);
+      expect(await analyticsFacts(db.sql, good.orgId)).toHaveLength(1);
+    }
+    await world.analytics.runCollections(500);
+    expect(await analyticsFacts(db.sql, bad.orgId)).toHaveLength(1);
   });
 });
 

@@ -3,6 +3,7 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import { type Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { type TestDatabase, testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
+import { refuseRows } from '../../support/wire/refused-row.ts';
 
 let db: TestDatabase;
 let app: TestApp;
@@ -137,6 +138,10 @@ describe('orgs', () => {
     // The attempt that was under way fails, and is to be repeated.
     await db.sql`update posts set detail = 'retrying' where id = ${running}`;
     await db.sql`update channels set next_due_at = now() where id = ${channel}`;
+    {
+      await using _refused = await refuseRows(db.sql, 'update', 'posts', `old.id = '${running}'`);
+      expect(await app.context.admin.orgs.keepStill(100)).toBe(0); // it fails alone, and is tried again
+    }
     expect([await app.context.admin.orgs.keepStill(100), await app.context.admin.orgs.keepStill(100)]).toEqual([1, 0]);
     expect([await details(), await dueAt()]).toEqual([['paused', 'paused'], null]);
 

@@ -3,6 +3,7 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import { dropDeletedPosts } from '../../../src/publishing/posts/retention.ts';
 import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { refuseRows } from '../../support/wire/refused-row.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 
 // What is forgotten by age, and what is not.
@@ -123,6 +124,17 @@ describe('a deleted org', () => {
     expect(
       await db.sql`select org_id, user_id from audit_log where action = 'org.purged' and resource_id = ${gone.orgId}`,
     ).toEqual([{ org_id: null, user_id: null }]);
+  });
+
+  test('that cannot be deleted holds up no other [S44]', async () => {
+    const [bad, good] = [await removed(60), await removed(31)];
+    {
+      await using _refused = await refuseRows(db.sql, 'delete', 'organizations', `old.id = '${bad.orgId}'`);
+      await drop(10);
+      expect([await there(bad), await there(good)]).toEqual([1, 0]);
+    }
+    await drop(10);
+    expect(await there(bad)).toBe(0);
   });
 
   test('waits until the payment processor is told of the end [S44]', async () => {

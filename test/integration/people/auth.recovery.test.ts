@@ -5,7 +5,9 @@ import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
+import { refuseRows } from '../../support/wire/refused-row.ts';
 import { codeTo, contentsTo, linkTo } from '../../support/worlds/mail/links.ts';
+import { mailsOf } from '../../support/worlds/mail/mails.ts';
 import { workOf } from '../../support/worlds/publishing/work.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
@@ -90,6 +92,18 @@ describe('a password reset', () => {
       await db.sql`
         select user_id, detail from audit_log where action = 'password.reset' and resource_id = ${bob.userId}`,
     ).toEqual([{ user_id: bob.userId, detail: { sessionsRevoked: 1 } }]);
+  });
+  test('is mailed while the request of another cannot be written [S35]', async () => {
+    const [bob, eve] = [await quiet.signUp(), await quiet.signUp()];
+    const sent = async ({ email }: SignedUp) => (await mailsOf(app.context, email)).length;
+    {
+      await using _refused = await refuseRows(db.sql, 'insert', 'one_time_codes', `new.user_id = '${eve.userId}'`);
+      await forgot(eve.email);
+      await forgot(bob.email);
+      await eventually('the second one is mailed', async () => (await sent(bob)) === 1);
+    }
+    await app.context.auth.sendRequested(100);
+    await eventually('the first one is mailed', async () => (await sent(eve)) === 1);
   });
   test('succeeds once in a hundred concurrent uses of one token [S35, X25]', async () => {
     const bob = await quiet.signUp();

@@ -5,6 +5,8 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import { type Budget, openBudget, type Reservation } from '../../../src/studio/budget/index.ts';
 import { fc } from '../../support/properties.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { refuseRows } from '../../support/wire/refused-row.ts';
+import { quietLog } from '../../support/worlds/quiet-log.ts';
 
 // Money first: the ledger against its counters at each step of any history, and caps against callers of several processes.
 
@@ -18,7 +20,7 @@ let budget: Budget;
 let orgId: string;
 beforeAll(async () => {
   db = await testDatabase({ connections: 4 });
-  budget = openBudget({ sql: db.sql, providers, enforce: true });
+  budget = openBudget({ sql: db.sql, providers, enforce: true, log: quietLog() });
 });
 afterAll(async () => db[Symbol.asyncDispose]());
 beforeEach(async () => {
@@ -176,6 +178,21 @@ describe('the ledger', () => {
     expect(await balance()).toEqual({ spent: 101, reserved: 0 });
   });
 
+  test('a lapsed call that cannot be settled holds up no other', async () => {
+    const log = quietLog();
+    const logged = openBudget({ sql: db.sql, providers, enforce: true, log });
+    const bad = await reserved({ micros: 300, holdMs: -2_000 }); // comes first
+    await reserved({ micros: 40, holdMs: -1_000 });
+    {
+      await using _refused = await refuseRows(db.sql, 'delete', 'ai_reservations', `old.ref = '${bad.ref}'`);
+      expect(await logged.settleLapsed(100)).toBe(1);
+      expect(await balance()).toEqual({ spent: 40, reserved: 300 });
+      expect(log.lines).toMatchObject([{ level: 'warn', detail: bad }]);
+    }
+    expect(await logged.settleLapsed(100)).toBe(1);
+    expect(await balance()).toEqual({ spent: 340, reserved: 0 });
+  });
+
   test('is only added to: a change and a removal of a row are refused', async () => {
     await reserved();
     await expect(db.sql`update ai_ledger set micros = 0 where org_id = ${orgId}`).rejects.toThrow('only added to');
@@ -266,7 +283,7 @@ describe('caps', () => {
     });
     const processes = [1, 2, 3].map(() => {
       const sql = openDatabase({ url: db.url, connections: 4 });
-      return { sql, budget: openBudget({ sql, providers, enforce: true }) };
+      return { sql, budget: openBudget({ sql, providers, enforce: true, log: quietLog() }) };
     });
     const tries = Array.from({ length: 120 }, (_, n) => {
       const { sql, budget: own } = processes[n % 3]!;
@@ -290,7 +307,7 @@ describe('caps', () => {
   }, 30_000);
 
   test('that are not enforced let calls pass, while ledger and alerts go on', async () => {
-    const lenient = openBudget({ sql: db.sql, providers, enforce: false });
+    const lenient = openBudget({ sql: db.sql, providers, enforce: false, log: quietLog() });
     await set({ dailyCents: 1 });
     const one = call({ micros: 50_000 });
     await begin((tx) => lenient.reserve(tx, one));

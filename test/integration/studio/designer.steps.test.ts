@@ -4,6 +4,7 @@ import { type DesignerWorld, designerWorld, step, type Told } from '../../suppor
 import { clockWhere } from '../../support/worlds/publishing/world.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
+import { refuseRows } from '../../support/wire/refused-row.ts';
 
 // What can happen to the steps of a session: on the wire, to the process that works on them, and by their deadlines,
 // which pass when a test says so.
@@ -346,6 +347,19 @@ describe('a session in which nothing happens', () => {
     expect(await world.see(ann, id)).toMatchObject({ state: 'awaiting_plan', plan: null });
     expect((await world.act(ann, id, 'approve-plan')).status).toBe(409);
     expect((await world.act(ann, id, 'messages', { content: 'Again' })).status).toBe(200);
+  });
+
+  test('is taken back while another one cannot be', async () => {
+    const [bad, good] = [await world.begin(ann), await world.begin(ann)];
+    await untouched(bad, 17);
+    await untouched(good, 16);
+    {
+      await using _refused = await refuseRows(db.sql, 'update', 'runs', `new.id = '${bad}'`);
+      await world.app.context.designer.rollBackStuck(100);
+      expect((await world.see(ann, good)).state).toBe('awaiting_plan');
+    }
+    await world.app.context.designer.rollBackStuck(100);
+    expect((await world.see(ann, bad)).state).toBe('awaiting_plan');
   });
 
   test('keeps a draft that a person has taken up meanwhile', async () => {
