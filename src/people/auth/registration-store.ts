@@ -16,14 +16,15 @@ const DAYS = 7;
 /**
  * Keeps what was typed beside a pending user, and a code for the mailbox. The user's own row stays as it is: whoever
  * registers an address once more may be somebody else. The code says nothing of the words: they count where the cookie
- * of their browser is.
+ * of their browser is. False: the user does not wait for that any more, and nothing is kept.
  */
-export const keepRegistration = (
+export async function keepRegistration(
   sql: Sql,
   userId: string,
   { codeHash, kind, hours }: NewOneTimeCode,
   words: RegistrationWords,
-) => sql`
+): Promise<boolean> {
+  const { count } = await sql`
   with person as (
     select id
     from users
@@ -40,6 +41,8 @@ export const keepRegistration = (
   insert into one_time_codes (code_hash, kind, user_id, expires_at)
   select ${codeHash}, ${kind}, id, now() + make_interval(hours => ${hours})
   from person`;
+  return count > 0;
+}
 
 /** Writes what was typed, the CTE `words`, to profile and org of the CTE `person`. */
 const profileAndOrg = (sql: Sql) => sql`

@@ -56,7 +56,10 @@ const mail = (
   url: string,
 ) => email.queue(tx, { to: to.email, orgId: null, content: { template, data: { name: to.name, url } } });
 
-/** The address has a user. As many statements as for a new one: who counts time learns nothing. */
+/**
+ * The address has a user. As many statements as for a new one: who counts time learns nothing. False: the user was
+ * deleted, activated or locked meanwhile, and nothing is kept.
+ */
 async function tellKnown(
   deps: RegistrationDeps,
   tx: Sql,
@@ -70,26 +73,28 @@ async function tellKnown(
     claim: Claim;
     ip: string;
   },
-): Promise<void> {
+): Promise<boolean> {
   const { email, loginUrl, frontendUrl, identity } = deps;
   const account = await accounts.localAccount(tx, person.email);
-  if (!account) return; // deleted meanwhile
+  if (!account) return false;
   if (account.activated || account.locked) {
     await writeAudit(
       tx,
       { userId: null, impersonatorId: null, ip: person.ip },
       { orgId: null, action: 'user.registered_again', resource: 'user', resourceId: account.userId },
     );
-    return email.queue(tx, {
+    await email.queue(tx, {
       to: account.email,
       orgId: null,
       content: { template: 'address-known', data: { name: account.name, loginUrl } },
     });
+    return true;
   }
   const { row, url } = makeCode('activate', frontendUrl);
-  await pending.keepRegistration(tx, account.userId, row, person);
+  if (!(await pending.keepRegistration(tx, account.userId, row, person))) return false;
   if (person.claim.setupToken !== undefined) await identity.nominate(tx, account.userId, person.claim);
   await mail(deps, tx, { email: account.email, name: person.name }, 'activation', url);
+  return true;
 }
 
 async function sendOne(
@@ -160,12 +165,16 @@ async function register(
       return { credentials: await sessions.start(added.userId, device, tx) };
     }
     const typed = { ...person, passwordHash, browserHash: sha256(browser) };
-    const added = await identity.register(tx, { ...person, passwordHash: null, activated: false });
-    if (added) {
-      const { row, url } = makeCode('activate', frontendUrl);
-      await pending.keepRegistration(tx, added.userId, row, typed);
-      await mail(deps, tx, person, 'activation', url);
-    } else await tellKnown(deps, tx, typed);
+    for (let tries = 0; tries < 2; tries++) {
+      const added = await identity.register(tx, { ...person, passwordHash: null, activated: false });
+      if (added) {
+        const { row, url } = makeCode('activate', frontendUrl);
+        await pending.keepRegistration(tx, added.userId, row, typed);
+        await mail(deps, tx, person, 'activation', url);
+        break;
+      }
+      if (await tellKnown(deps, tx, typed)) break;
+    }
     return { browser };
   });
 }

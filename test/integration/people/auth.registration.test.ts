@@ -5,6 +5,7 @@ import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import { type Client, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 import { codeTo, contentsTo, linkTo } from '../../support/worlds/mail/links.ts';
 import { mailsOf } from '../../support/worlds/mail/mails.ts';
 
@@ -103,6 +104,23 @@ describe('registration with mail', () => {
       csrfToken: expect.any(String),
     });
   });
+});
+
+test('a registration of an address whose pending user is deleted meanwhile is a new one [S30, S34]', async () => {
+  const email = address();
+  await register(email);
+  const { id } = await userOf(email);
+  const client = app.client();
+  let again: ReturnType<typeof register>;
+  await db.sql.begin(async (tx) => {
+    await tx`select from users where id = ${id} for update`; // as the sweep of pending users does
+    again = register(email, { name: 'Ann', password: 'typed again' }, client);
+    await eventually('it waits for the user', async () => (await waitingOnLock(db.sql)) === 1);
+    await tx`delete from users where id = ${id}`;
+  });
+  expect((await again!).body).toEqual({ activate: true });
+  expect((await activate(await codeOf(email), client)).body).toEqual({ can: true });
+  expect((await login(email, 'typed again')).status).toBe(200);
 });
 
 describe('an activation code', () => {
