@@ -1,12 +1,14 @@
 import { bind } from '../../platform/kernel/index.ts';
 import { type Channels } from '../channels/index.ts';
-import { HEARTBEAT_TIMEOUT_MS } from '../posts/index.ts';
+import { HEARTBEAT_TIMEOUT_MS, LONGEST_BEHIND_MS } from '../posts/index.ts';
 import { type ClaimedFollowUps, claimFollowUpsOf, findOverdueFollowUps } from './claim.ts';
 import * as configurations from './configurations.ts';
 import type { FollowUpsDeps } from './deps.ts';
 import { runAutoPlugs } from './look.ts';
 import { runFollowUps } from './run.ts';
 
+/** One that was due for a shorter time may stand behind posts on the host that has it, and is lost nowhere. */
+const GRACE_MS = LONGEST_BEHIND_MS + HEARTBEAT_TIMEOUT_MS;
 const NOTHING: ClaimedFollowUps = { claimed: [], later: undefined };
 
 export type FollowUps = ReturnType<typeof openFollowUps>;
@@ -28,7 +30,7 @@ export function openFollowUps(deps: FollowUpsDeps & { channels: Pick<Channels, '
     /** Does what is due of a post; answers when more of it is. */
     follow: async (orgId: string, postId: string): Promise<Date | undefined> =>
       runFollowUps(deps, await claimFollowUps(orgId, postId)),
-    /** Posts with follow-ups that were due 5 s ago, and with those of silent hosts. */
-    overdueFollowUps: (limit: number) => findOverdueFollowUps(deps.sql, { graceMs: HEARTBEAT_TIMEOUT_MS, limit }),
+    /** Posts with follow-ups that were due 35 s ago, and with those of silent hosts. */
+    overdueFollowUps: (limit: number) => findOverdueFollowUps(deps.sql, { graceMs: GRACE_MS, limit }),
   };
 }

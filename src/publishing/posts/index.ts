@@ -26,7 +26,7 @@ export { HEARTBEAT_TIMEOUT_MS, lookUpDelay, settles, SKEW_MS } from './rules.ts'
 export type { PostsOptions } from './deps.ts';
 export type { Preparation } from './dispatch/ahead.ts';
 export { snapshot } from './dispatch/claim.ts';
-export type { MadeOutcome, Making, WithoutSlot } from './dispatch/without-slot.ts';
+export { LONGEST_BEHIND_MS, type MadeOutcome, type Making, type WithoutSlot } from './dispatch/without-slot.ts';
 export type { PendingLookUp } from './dispatch/attempts.ts';
 export { openPosts, type Posts } from './open.ts';
 export { isValidValue, judgeComment } from './authoring/follow-ups.ts';

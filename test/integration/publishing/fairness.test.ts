@@ -125,7 +125,7 @@ describe('a scan', () => {
   test.each(kinds)('for $what finds that of another organization within the first round', async ({ seed, find }) => {
     const [flood, other] = [await seedOrg(db.sql), await seedOrg(db.sql)];
     await seed({ ...flood, count: FLOOD, secondsAgo: 300 });
-    await seed({ ...other, count: 1, secondsAgo: 10 });
+    await seed({ ...other, count: 1, secondsAgo: 40 });
     const found = await find(context);
     expect(found).toHaveLength(PAGE);
     expect(found.indexOf(other.orgId)).toBeGreaterThanOrEqual(0);

@@ -470,6 +470,24 @@ describe('of a thread', () => {
     await untilState(ids[0]!, 'done');
   });
 
+  test('is left alone by the reconciler while it may stand behind posts, 35 s long', async () => {
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const waiting = Array.from({ length: 33 }, (_, n) => n);
+    for (const secondsAgo of [...waiting, 36, 37]) {
+      const id = newId();
+      await db.sql`
+        with published as (
+          insert into posts (id, org_id, channel_id, group_id, state, content, publish_date, release_id)
+          values (${id}, ${orgId}, ${channelId}, ${id}, 'PUBLISHED', 'x', now(), 'r')
+        )
+        insert into post_follow_ups (org_id, post_id, kind, channel_id, due_at)
+        values (${orgId}, ${id}, 'first_comment', ${channelId}, now() - ${secondsAgo} * interval '1 s')`;
+    }
+    const found = await world.context.followUps.overdueFollowUps(500);
+    await db.sql`delete from organizations where id = ${orgId}`;
+    expect(found.filter((one) => one.orgId === orgId)).toHaveLength(2);
+  });
+
   test('comes when the last item is deleted while the one before it is published [PO6]', async () => {
     const { orgId, channelId, ids } = await threadOf(2);
     await db.sql`update posts set state = 'QUEUE', detail = 'scheduled', published_at = null where id = ${ids[1]!}`;

@@ -97,7 +97,7 @@ export const followUpsOf = (sql: Database, postId: string): Promise<FollowUpRow[
 export async function makeDue({ sql, reconciler }: Pick<Publisher, 'sql' | 'reconciler'>, postId: string) {
   await sql`
     update post_follow_ups
-    set due_at = now() - interval '6 s'
+    set due_at = now() - interval '36 s'
     where post_id = ${postId} and due_at is not null and incarnation is null`;
   return reconciler.sweep();
 }
