@@ -78,6 +78,23 @@ const kinds: Kind[] = [
     find: async ({ posts }) => orgsOf(await posts.sweeps.pending(PAGE)),
   },
   {
+    what: 'series that go on',
+    seed: ({ orgId, channelId, count, secondsAgo }) => db.sql`
+      insert into posts (id, org_id, channel_id, group_id, state, content, publish_date, recurrence)
+      select gen_random_uuid(), ${orgId}, ${channelId}, 'g', 'PUBLISHED', 'x', ${ago(secondsAgo)}, '{}'
+      from generate_series(1, ${count})`,
+    find: async ({ posts }) => orgsOf(await posts.sweeps.pending(PAGE)),
+  },
+  {
+    what: 'posts of series that wait for room in the plan',
+    seed: ({ orgId, channelId, count, secondsAgo }) => db.sql`
+      insert into posts (id, org_id, channel_id, group_id, state, detail, error_kind, content, publish_date, look_up_at)
+      select gen_random_uuid(), ${orgId}, ${channelId}, 'g', 'QUEUE', 'paused', 'billing_required', 'x', now(),
+        ${ago(secondsAgo)}
+      from generate_series(1, ${count})`,
+    find: async ({ posts }) => orgsOf(await posts.sweeps.pending(PAGE)),
+  },
+  {
     what: 'follow-ups',
     seed: async ({ orgId, channelId, count, secondsAgo }) => db.sql`
       with published as (
