@@ -8,7 +8,7 @@ import { braked, dueAfterParent, inFlight, labelsOf, queuedDetail } from '../sta
 import { announceDeleted } from './deletion.ts';
 import { editWithin } from './edit.ts';
 import type { PostAuthor, PostChange } from './input.ts';
-import { judgeStored } from './judge.ts';
+import { judgeStored, type JudgedVersions } from './judge.ts';
 import {
   answer,
   channelsUpdated,
@@ -43,15 +43,17 @@ const changedOf = ({ state, publishDate }: Seen): Changed => ({
 export async function editPost(deps: PostsDeps, orgId: string, postId: string, change: PostChange): Promise<Changed> {
   const target = { orgId, postId };
   // new content was judged before it came here, unless the post was a draft then
-  const judged = !change.unjudged && (change.content !== undefined || change.thread !== undefined);
-  let found = await runChange(deps, (sql) => editWithin(deps, sql, target, change, judged));
-  if (found?.verdict === 'unjudged') {
-    await judgeStored(deps, orgId, postId, change);
-    found = await runChange(deps, (sql) => editWithin(deps, sql, target, change, true));
+  let judged: boolean | JudgedVersions =
+    !change.unjudged && (change.content !== undefined || change.thread !== undefined);
+  for (;;) {
+    const found = await runChange(deps, (sql) => editWithin(deps, sql, target, change, judged));
+    if (found?.verdict === 'unjudged') {
+      judged = await judgeStored(deps, orgId, postId, change); // again where it is another one by then
+      continue;
+    }
+    const isLimited = found?.verdict === 'over_limit' && deps.billing.enabled;
+    return changedOf(checkDone(found, isLimited ? await deps.billing.quota(orgId) : undefined));
   }
-  const { billing } = deps;
-  const isLimited = found?.verdict === 'over_limit' && billing.enabled;
-  return changedOf(checkDone(found, isLimited ? await billing.quota(orgId) : undefined));
 }
 
 /**

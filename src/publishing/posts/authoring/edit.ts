@@ -8,6 +8,7 @@ import { pausedFact, pauseReason, postFact, timeline, withChannel } from '../jou
 import { post } from '../row.ts';
 import { awaitsApproval, braked, type Labels, overLimit, paused, queuedDetail } from '../state.ts';
 import type { PostChange } from './input.ts';
+import type { JudgedVersions } from './judge.ts';
 import {
   answer,
   channelsUpdated,
@@ -21,15 +22,15 @@ import {
 
 /**
  * Changes a post in the transaction of the caller, who moves the reminder and looks at the verdict. `judged`: the
- * content was held against the network's limits; else only what is queued already can be scheduled, and a change that is
- * `unjudged` is for drafts alone.
+ * content was held against the network's limits, or these versions of what is stored were; else only what is queued
+ * already can be scheduled, and a change that is `unjudged` is for drafts alone.
  */
 export async function editWithin(
   { links, options }: Pick<PostsOptions, 'links' | 'options'>,
   sql: Sql,
   target: Target,
   { thread, shortLinks, ...change }: PostChange,
-  judged: boolean,
+  judged: boolean | JudgedVersions,
 ): Promise<Seen | undefined> {
   const found = await runSeeing(() =>
     edit(sql, target, { ...change, judged, items: thread?.length }, options.horizonMs),
@@ -47,7 +48,10 @@ export async function editWithin(
 }
 
 /** `items`: how many follow the first one, where they are replaced. */
-type Edit = Omit<PostChange, 'thread' | 'shortLinks'> & { judged: boolean; items: number | undefined };
+type Edit = Omit<PostChange, 'thread' | 'shortLinks'> & {
+  judged: boolean | JudgedVersions;
+  items: number | undefined;
+};
 
 const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {
   const given = { ...post.pick('edit', change), ...post.pick('thread', change) };
@@ -152,7 +156,7 @@ const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean)
             or e.given ? 'publishDate' and r.state = 'QUEUE' and ${status !== 'draft'}
           )
           and coalesce(e."publishDate", r.publish_date) < now() - interval '24 hours' then 'too_old'
-        when not ${judged}
+        when not ${isJudged(sql, judged)}
           and (
             ${status === 'schedule'} and r.state not in ('QUEUE', 'PUBLISHED')
             or ${unjudged} and (t.state = 'QUEUE' or ${awaitsApproval(sql, 't')})
@@ -164,6 +168,17 @@ const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean)
       left join thread r on r.root_post_id is null
       left join channel c on true`;
 };
+
+/** What is judged of the post `t` is what is stored: of a first item with all items behind it. */
+const isJudged = (sql: Sql, judged: Edit['judged']): Fragment =>
+  typeof judged === 'boolean'
+    ? sql`${judged}`
+    : sql`not exists (
+            select
+            from thread b
+            where (b.is_target or t.root_post_id is null)
+              and (${JSON.stringify(judged)}::text::jsonb ->> b.id::text)::int is distinct from b.version
+          )`;
 
 /** Adds to what is given the tags that the thread has, as it was locked, with another campaign among them. */
 const tagsInCampaign = (sql: Sql, campaignTag: Edit['campaignTag']): Fragment =>

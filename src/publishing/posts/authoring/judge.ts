@@ -68,16 +68,19 @@ export const itemsAfter = (
     isLater: n > 0 || first!.rootPostId !== null,
   }));
 
+/** Posts as they were judged: the version of each. */
+export type JudgedVersions = Readonly<Record<string, number>>;
+
 /**
  * Holds a thread as it is stored, and as `change` would leave it, against the limits of its network. Its files may have
- * been deleted since it was stored: 400 for one that cannot be published any more.
+ * been deleted since it was stored: 400 for one that cannot be published any more. Answers which versions were judged.
  */
 export async function judgeStored(
   deps: Pick<PostsDeps, 'sql' | 'channels' | 'media'>,
   orgId: string,
   postId: string,
   change: Pick<PostChange, 'content' | 'media' | 'settings' | 'thread'> = {},
-): Promise<void> {
+): Promise<JudgedVersions> {
   const rows = await getPost(deps, orgId, postId);
   const { channelId, settings: stored } = rows[0]!;
   const channel = await channelOf(deps, orgId, channelId);
@@ -100,4 +103,5 @@ export async function judgeStored(
   );
   if (gone[0] !== undefined) throw invalidField(gone[0], 'this file is no longer in the library');
   checkContent({ rules, channel, settings, settingsAt: 'settings', items }, facts);
+  return Object.fromEntries(rows.map(({ id, version }) => [id, version]));
 }

@@ -4,6 +4,7 @@ import { newId, systemClock } from '../../../../src/platform/kernel/index.ts';
 import { CreateBody, EditBody } from '../../../../src/publishing/posts/index.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
 import { eventually } from '../../../support/wire/eventually.ts';
+import { waitingOnLock } from '../../../support/wire/waiting-on-lock.ts';
 import {
   admit,
   newPost,
@@ -157,4 +158,22 @@ describe.each([
     expect(await contentsOf(id)).toEqual(['<p>draft</p>']);
     await expect(update()).rejects.toMatchObject({ code: 'invalid_content' });
   });
+});
+
+test('a draft that is edited while it is judged is judged again before it is queued [S108]', async () => {
+  const [fine, refused] = ['<p>fine</p>', TOO_LONG];
+  const id = newId();
+  const media = [{ id: newId(), path: '', alt: '' }]; // whoever judges it reads files
+  const one = newPost(org.channelId, { id, publishDate: inADay, state: 'DRAFT', content: fine, media });
+  await admit(world, org.orgId, [one]);
+  let scheduled: Promise<unknown>;
+  await db.sql.begin(async (tx) => {
+    await tx`lock table files in access exclusive mode`;
+    scheduled = world.posts.editPost(org.orgId, id, { status: 'schedule' });
+    scheduled.catch(() => undefined);
+    await eventually('it has read the post', async () => (await waitingOnLock(db.sql, 'files')) === 1);
+    await world.posts.editPost(org.orgId, id, { content: refused, unjudged: true });
+  });
+  await expect(scheduled!).rejects.toMatchObject({ code: 'invalid_content' });
+  expect((await world.posts.getPost(org.orgId, id))[0]).toMatchObject({ state: 'DRAFT', content: refused });
 });
