@@ -30,6 +30,8 @@ export async function dropOldDeliveries(sql: Sql, keptMs: number, limit: number)
       where state <> 'pending' and created_at < ${until}
       order by created_at
       limit ${limit}
+      for update
+      skip locked -- a replay locks them in another order, and those that it queues again stay
     ))`;
   return attempts.count + deliveries.count;
 }

@@ -6,7 +6,9 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import type { Fact } from '../../../src/platform/outbox/index.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
+import { eventually } from '../../support/wire/eventually.ts';
 import { settles } from '../../support/wire/settles.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 import { postPayload } from '../../support/worlds/mail/notified.ts';
 import { addWebhook, openRows, startHost, tls } from '../../support/worlds/publishing/webhooks.ts';
 
@@ -115,4 +117,22 @@ test('one more attempt holds no delivery while it waits for the webhook, as a re
     (tx) => tx`select from webhook_deliveries where id = ${delivery} for update nowait`,
   );
   expect([sent, await states()]).toEqual([{ success: true, status: 200 }, ['succeeded']]);
+});
+
+test('the sweep of old deliveries waits for no replay, and leaves what one queues again [S170]', async () => {
+  const replayed = await over('failed');
+  await db.sql`update webhook_deliveries set created_at = now() - interval '1 year' where webhook_id = ${id}`;
+  let swept: Promise<number>;
+  let hasWaited: boolean | undefined;
+  await db.sql.begin(async (tx) => {
+    await tx`update webhook_deliveries set state = 'pending' where id = ${replayed}`;
+    swept = host.webhooks.dropOld(100);
+    void swept.then(() => (hasWaited ??= false));
+    await eventually('it ends, or waits', async () => {
+      if ((await waitingOnLock(db.sql)) > 0) hasWaited ??= true;
+      return hasWaited !== undefined;
+    });
+  });
+  await swept!;
+  expect([hasWaited, await states()]).toEqual([false, ['pending']]);
 });
