@@ -10,6 +10,7 @@ import { setReadOnly } from '../../support/processes/read-only.ts';
 import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
 import { addWebhook, announce, openRows, startHost, tls } from '../../support/worlds/publishing/webhooks.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let rows: ReturnType<typeof openRows>;
@@ -297,12 +298,7 @@ describe('webhook hosts', () => {
     const { id } = await addWebhook(host.webhooks, orgId, hook());
     await published();
     await got(1);
-    const waiting = (count: number) =>
-      settles(async () =>
-        expect(
-          await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-        ).toHaveLength(count),
-      );
+    const waiting = (count: number) => settles(async () => expect(await waitingOnLock(db.sql)).toBe(count));
     let round: Promise<void> | undefined;
     await db.sql.begin(async (sql) => {
       await sql`select from webhooks where id = ${id} for update`;

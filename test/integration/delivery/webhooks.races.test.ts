@@ -42,11 +42,7 @@ async function meanwhile<T>(
   await db.sql.begin(async (tx) => {
     await held(tx);
     called = call();
-    await settles(async () =>
-      expect(
-        await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-      ).toHaveLength(1),
-    );
+    await settles(async () => expect(await waitingOnLock(db.sql)).toBe(1));
     await whileItWaits(tx);
   });
   return called!;

@@ -3,6 +3,7 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import type { Answer, Client } from '../../support/worlds/app.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 // What an organization may have at most, whatever its plan: here without billing, where nothing else limits it.
 
@@ -90,9 +91,8 @@ test.each(rows)(
     let answered = false;
     const asked = ask(client, orgId).finally(() => (answered = true));
     await eventually('the second request waits for the first, or is answered', async () => {
-      const waiting =
-        await sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      return answered || waiting.length > 0;
+      const waiting = await waitingOnLock(sql);
+      return answered || waiting > 0;
     });
     open.open();
     await other;

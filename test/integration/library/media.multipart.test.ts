@@ -18,6 +18,7 @@ import {
 } from '../../support/worlds/multipart.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 import { picture } from '../../support/worlds/samples.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 const world = await openMultipart();
 afterAll(() => world[Symbol.asyncDispose]());
@@ -254,12 +255,8 @@ describe('multipart upload', () => {
         values (${id}, ${ann.orgId}, 'film.mp4', 'film.mp4', ${name.key}, 'video', 'video/mp4', ${whole.length},
           ${name.uploadId})`;
       const answer = complete(ann, name, parts);
-      const waits = () =>
-        db.sql`
-          select 1
-          from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into files%'`;
-      await eventually('the other one waits for this commit', async () => (await waits()).length === 1);
+      const waits = () => waitingOnLock(db.sql, 'insert into files');
+      await eventually('the other one waits for this commit', async () => (await waits()) === 1);
       await tx`delete from media_uploads where id = ${name.uploadId}`;
       return { answer };
     });
@@ -278,12 +275,8 @@ describe('multipart upload', () => {
     const late = await db.sql.begin(async (tx) => {
       await tx`select from organizations where id = ${cat.orgId} for no key update`;
       const answer = complete(cat, name, parts);
-      const waits = () =>
-        db.sql`
-          select 1
-          from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock' and query like '%from organizations%'`;
-      await eventually('the other one waits to be admitted', async () => (await waits()).length === 1);
+      const waits = () => waitingOnLock(db.sql, 'from organizations');
+      await eventually('the other one waits to be admitted', async () => (await waits()) === 1);
       await tx`
         insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, upload_id)
         values (${id}, ${cat.orgId}, 'film.mp4', 'film.mp4', ${name.key}, 'video', 'video/mp4', ${whole.length},

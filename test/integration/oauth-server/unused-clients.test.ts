@@ -3,6 +3,7 @@ import { type Answer, type SignedUp, testApp, type TestApp } from '../../support
 import { testDatabase } from '../../support/wire/database.ts';
 import { settles } from '../../support/wire/settles.ts';
 import { approval, register } from '../../support/worlds/oauth.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;
@@ -20,12 +21,7 @@ afterAll(async () => {
 
 /** Sessions that wait for a lock of the test, or for one that waits for it. */
 async function waiting(): Promise<number> {
-  const [row] = await db.sql<{ n: number }[]>`
-    select count(*)::int as n
-    from pg_stat_activity
-    where datname = current_database()
-      and wait_event_type = 'Lock'`;
-  return row!.n;
+  return waitingOnLock(db.sql);
 }
 
 test('the sweep of unused clients takes no approval along that was answered with a code [S94]', async () => {

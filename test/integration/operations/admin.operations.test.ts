@@ -7,6 +7,7 @@ import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.t
 import { type TestDatabase, testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 let db: TestDatabase;
 let app: TestApp;
@@ -121,13 +122,7 @@ describe('GET /admin/errors', () => {
     await db.sql.begin(async (tx) => {
       await tx`lock table errors in exclusive mode`;
       errors.logs.of('start').error({}, 'slow words');
-      const waits = async () =>
-        (
-          await db.sql`
-            select 1
-            from pg_stat_activity
-            where datname = current_database() and wait_event_type = 'Lock' and query like '%insert into errors%'`
-        ).length === 1;
+      const waits = async () => (await waitingOnLock(db.sql, 'insert into errors')) === 1;
       await eventually('it is being written', waits);
       const ended = (end = errors[Symbol.asyncDispose]()).then(() => 'ended');
       expect(await Promise.race([ended, tx`select 1`.then(() => 'waits')])).toBe('waits');

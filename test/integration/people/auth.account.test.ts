@@ -8,6 +8,7 @@ import { testDatabase } from '../../support/wire/database.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
 import { codeTo, contentsTo, linkTo } from '../../support/worlds/mail/links.ts';
 import { mailsOf } from '../../support/worlds/mail/mails.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 /** With mail; and without, where who registers is active at once. */
@@ -476,10 +477,7 @@ describe('deletion of an account', () => {
         });
         await holding.passed;
         /** Whether a statement of these words waits for a row. */
-        const waits = async (words: string) =>
-          (
-            await apart`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ~ ${words}`
-          ).length > 0;
+        const waits = async (words: string) => (await waitingOnLock(apart, words)) > 0;
         const noted = other[Symbol.asyncDispose](); // both users, and the memberships of both one after the other
         await eventually('the note waits', () => waits('with\\s+used as'));
         const removed = remove(people[leaves]!.client);

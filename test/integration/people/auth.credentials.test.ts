@@ -5,6 +5,7 @@ import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import { type Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;
@@ -343,13 +344,7 @@ describe('sessions', () => {
     await db.sql.begin(async (tx) => {
       await tx`select 1 from users where id = ${first} for no key update`;
       written = other.context.auth.sessions[Symbol.asyncDispose]();
-      const waits = async () =>
-        (
-          await db.sql`
-            select 1
-            from pg_stat_activity
-            where datname = current_database() and wait_event_type = 'Lock' and query like '%update sessions%'`
-        ).length > 0;
+      const waits = async () => (await waitingOnLock(db.sql, 'update sessions')) > 0;
       await eventually('the notes wait for the first', waits);
       await tx`select 1 from users where id = ${second} for no key update`; // a deadlock, if they held the second
     });

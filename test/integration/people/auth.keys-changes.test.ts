@@ -5,6 +5,7 @@ import { newId, sha256, systemClock } from '../../../src/platform/kernel/index.t
 import { testApp } from '../../support/worlds/app.ts';
 import { create, list, openKeys } from '../../support/worlds/keys.ts';
 import { eventually } from '../../support/wire/eventually.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 const world = await openKeys();
 afterAll(() => world[Symbol.asyncDispose]());
@@ -70,13 +71,7 @@ describe('create', () => {
       asked = create(bob.client); // is let in, and waits for the row
       // Asked outside: within a transaction the answer stays the first one. By its text: notes of use wait for the same
       // row.
-      const waits = async () =>
-        (
-          await db.sql`
-            select 1
-            from pg_stat_activity
-            where datname = current_database() and wait_event_type = 'Lock' and query like '%for update of m%'`
-        ).length > 0;
+      const waits = async () => (await waitingOnLock(db.sql, 'for update of m')) > 0;
       await eventually('it waits for the row', waits);
       await tx`delete from memberships where user_id = ${bob.userId}`;
     });
@@ -137,13 +132,7 @@ describe('revoke and rotate', () => {
         where api_key_id = ${id}`;
       rotating = bob.client.post(`/user/api-keys/${id}/rotate`);
       // asked outside, and by its text, as above
-      const waits = async () =>
-        (
-          await db.sql`
-            select 1
-            from pg_stat_activity
-            where datname = current_database() and wait_event_type = 'Lock' and query like '%into program_limits%'`
-        ).length > 0;
+      const waits = async () => (await waitingOnLock(db.sql, 'into program_limits')) > 0;
       await eventually('it waits for the row', waits);
     });
     expect((await rotating!).status).toBe(201);

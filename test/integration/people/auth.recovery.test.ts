@@ -9,6 +9,7 @@ import { refuseRows } from '../../support/wire/refused-row.ts';
 import { codeTo, contentsTo, linkTo } from '../../support/worlds/mail/links.ts';
 import { mailsOf } from '../../support/worlds/mail/mails.ts';
 import { workOf } from '../../support/worlds/publishing/work.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;
@@ -137,10 +138,7 @@ describe('a password reset', () => {
       });
       await holding.passed;
       const uses = Promise.all(codes.map((code, n) => reset(code, `password number ${n}`)));
-      const waiting = async () =>
-        (
-          await apart`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%one_time_codes%'`
-        ).length;
+      const waiting = () => waitingOnLock(apart, 'one_time_codes');
       await eventually('both wait for the user', async () => (await waiting()) === 2);
       released.open();
       await held;

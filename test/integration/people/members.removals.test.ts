@@ -3,6 +3,7 @@ import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { settles } from '../../support/wire/settles.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;
@@ -26,12 +27,7 @@ const remove = (org: SignedUp, user: SignedUp) => app.context.members.remove(org
 const close = (org: SignedUp) => app.context.organizations.remove(org.orgId, actorOf(org), org.company);
 /** Asked outside of the test's transaction, in which the answer would stay the first one. */
 async function waiting(): Promise<number> {
-  const [row] = await db.sql<{ n: number }[]>`
-    select count(*)::int as n
-    from pg_stat_activity
-    where datname = current_database()
-      and wait_event_type = 'Lock'`;
-  return row!.n;
+  return waitingOnLock(db.sql);
 }
 /** The uses of sessions are noted in memberships, too: from here on nobody but the test waits for them. */
 const flush = () => app.context.auth.sessions[Symbol.asyncDispose]();

@@ -5,6 +5,7 @@ import type { Fact } from '../../../src/platform/outbox/index.ts';
 import { emptyTables } from '../../support/wire/database.ts';
 import { settles } from '../../support/wire/settles.ts';
 import { type Notified, notified } from '../../support/worlds/mail/notified.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 // A notice that is added to a window while the window is closed.
 
@@ -34,12 +35,7 @@ async function dueDigest() {
   await world.sql.begin(tell);
   await world.sql`update notification_windows set due_at = now()`;
 }
-const waiting = (count: number) =>
-  settles(async () =>
-    expect(
-      await world.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    ).toHaveLength(count),
-  );
+const waiting = (count: number) => settles(async () => expect(await waitingOnLock(world.sql)).toBe(count));
 const close = () => world.context.notifications.closeDueWindows(10);
 const headings = async () => (await world.mailsTo(ann)).map(({ heading }) => heading);
 const lines = async () => (await world.sql`select from notification_lines`).count;

@@ -7,6 +7,7 @@ import { eventually } from '../../support/wire/eventually.ts';
 import { type ProxyServer, startProxy } from '../../support/wire/proxy-server.ts';
 import { openPublishing } from '../../support/worlds/publishing/world.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 const stack = new AsyncDisposableStack();
 const by = { userId: null, impersonatorId: null, ip: '127.0.0.1' };
@@ -216,9 +217,8 @@ test('of two checks at once that find a route working again, one announces it', 
     await tx`select from egress_checks where setting_id = ${id} for update`;
     checks = Promise.all([egress.check(orgId, id), egress.check(orgId, id)]);
     await eventually('both wait to write what they found', async () => {
-      const waiting =
-        await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      return waiting.length === 2;
+      const waiting = await waitingOnLock(db.sql);
+      return waiting === 2;
     });
   });
   await checks;
@@ -236,12 +236,7 @@ describe('choosing an egress route during its deletion', () => {
           and egress_setting_id not in (select id from provider_settings)`
     ).length;
   const waiting = (count: number) =>
-    eventually(
-      `${count} that wait`,
-      async () =>
-        (await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
-          .length >= count,
-    );
+    eventually(`${count} that wait`, async () => (await waitingOnLock(db.sql)) >= count);
   /** Holds what a work will want to write, begins it, then `other` while it waits, and lets go. */
   async function meanwhile<A, B>(
     hold: (tx: Sql) => PromiseLike<unknown>,

@@ -28,6 +28,7 @@ import {
   startPublisher,
   stateOf,
 } from '../../support/worlds/publishing/world.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 // The first comment of a post: after its publication, once, whatever dies or is lost on the way.
 
@@ -496,9 +497,8 @@ describe('of a thread', () => {
       await tx`select from channels where id = ${channelId} for update`;
       deleted = world.context.posts.removePost(orgId, ids[2]!);
       await settles(async () => {
-        const waiting =
-          await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-        expect(waiting).toHaveLength(1);
+        const waiting = await waitingOnLock(db.sql);
+        expect(waiting).toBe(1);
       });
       await tx`update posts set state = 'PUBLISHED', detail = null, published_at = now() where id = ${ids[1]!}`;
     });

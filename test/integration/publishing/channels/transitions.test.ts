@@ -6,6 +6,7 @@ import { newId } from '../../../../src/platform/kernel/index.ts';
 import { testDatabase } from '../../../support/wire/database.ts';
 import { eventually } from '../../../support/wire/eventually.ts';
 import { openPublishing } from '../../../support/worlds/publishing/world.ts';
+import { waitingOnLock } from '../../../support/wire/waiting-on-lock.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let sandbox: Awaited<ReturnType<typeof startSandbox>>;
@@ -389,12 +390,7 @@ test('a reconnect during a stop of the channel resumes the posts just paused [S1
     await stopping`update channels set refresh_needed = true, next_due_at = null where id = ${id}`;
     await stopping`update posts set detail = 'paused' where channel_id = ${id}`;
     logging = login();
-    await eventually(
-      'the login waits for the row',
-      async () =>
-        (await db.sql`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)
-          .length > 0,
-    );
+    await eventually('the login waits for the row', async () => (await waitingOnLock(db.sql)) > 0);
   });
   await logging;
   expect([await details(id), await nextDue(id)]).toEqual([{ soon: 'QUEUE scheduled' }, 1]);

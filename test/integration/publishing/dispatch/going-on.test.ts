@@ -12,6 +12,7 @@ import { counted } from '../../../support/worlds/counted.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
 import { eventually } from '../../../support/wire/eventually.ts';
 import { newPost, openNetwork, openPublishing, seedOrg, stateOf } from '../../../support/worlds/publishing/world.ts';
+import { waitingOnLock } from '../../../support/wire/waiting-on-lock.ts';
 
 // The statement that writes a result takes the next post of the channel with the same slot: under all the conditions of
 // a claim, or not at all.
@@ -217,9 +218,8 @@ async function whileWriting(
     await tx`select from posts where id = ${first} for update`;
     next = settleAndClaim(claimed);
     await eventually('it waits for the post that it settles', async () => {
-      const waiting =
-        await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      return waiting.length === 1;
+      const waiting = await waitingOnLock(db.sql);
+      return waiting === 1;
     });
     await change(tx);
   });
@@ -250,9 +250,8 @@ test('a host that was heard again while its slots were taken over keeps the slot
     await tx`select from channels where id = ${channelId} for update`;
     taken = takeOver();
     await eventually('the takeover waits for the channel', async () => {
-      const waiting =
-        await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      return waiting.length === 1;
+      const waiting = await waitingOnLock(db.sql);
+      return waiting === 1;
     });
     // what a host does that is heard again: it settles its post, and goes on to the next one with the slot
     await tx`update actor_hosts set last_heartbeat = now() where incarnation = ${host.incarnation}`;

@@ -17,6 +17,7 @@ import {
   stateOf,
 } from '../../../support/worlds/publishing/world.ts';
 import { noEngine } from '../../../support/worlds/app.ts';
+import { waitingOnLock } from '../../../support/wire/waiting-on-lock.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -165,12 +166,7 @@ describe('a post that was due while no host was there', () => {
       await tx`select from channels where id = ${org.channelId} for update`;
       judging = Promise.all(Array.from({ length: 3 }, () => api.posts.judgeMissed(outage)));
       await settles(async () => {
-        const [row] = await db.sql<{ n: number }[]>`
-          select count(*)::int as n
-          from pg_stat_activity
-          where datname = current_database()
-            and wait_event_type = 'Lock'`;
-        expect(row!.n).toBe(3); // each has looked at the post before any of them has judged it
+        expect(await waitingOnLock(db.sql)).toBe(3); // each has looked at the post before any of them has judged it
       });
     });
     await judging;

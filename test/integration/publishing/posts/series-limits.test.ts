@@ -14,6 +14,7 @@ import {
   startPublisher,
   stateOf,
 } from '../../../support/worlds/publishing/world.ts';
+import { waitingOnLock } from '../../../support/wire/waiting-on-lock.ts';
 
 const DAY = 86_400_000;
 
@@ -176,9 +177,7 @@ test('an edit of its date while room is made for it holds: it goes on at that da
     await tx`select from org_counters where org_id = ${org.orgId} for update`;
     released.push(world.posts.releaseOverLimit(org.orgId, id, quota));
     await eventually('it waits to be counted', async () => {
-      const { count } = await db.sql`
-        select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      return count === 1;
+      return (await waitingOnLock(db.sql)) === 1;
     });
     await world.posts.editPost(org.orgId, id, { publishDate, recurrence: null });
   });

@@ -40,8 +40,7 @@ beforeEach(async () => {
  */
 async function together(...work: (() => Promise<unknown>)[]): Promise<PromiseSettledResult<unknown>[]> {
   const started: Promise<unknown>[] = [];
-  const waiting = async () =>
-    (await db.sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).length;
+  const waiting = () => waitingOnLock(db.sql);
   await db.sql.begin(async (tx) => {
     await tx`select from channels where id = ${org.channelId} for update`;
     for (const start of work) {
