@@ -150,4 +150,10 @@ export function settlementOf(cost: Cost | undefined, marked = false): BudgetSett
   };
 }
 
+/** What is shown of a cost: undefined for an amount that makes no sense, as nothing is settled by it. */
+export function costTold(cost: Cost | undefined): Cost | undefined {
+  const { micros, source } = settlementOf(cost);
+  return micros === null ? undefined : { micros, source: source! };
+}
+
 export { ODD_FACTOR };

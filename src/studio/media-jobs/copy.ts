@@ -7,6 +7,7 @@ import type { ClaimedJob, RemoteOutput } from './row.ts';
 import { KINDS_OF, MOST_COPIES, resultNameOf, pauseInMs } from './rules.ts';
 import { addResult, type EndedJob, repeatLater } from './store.ts';
 import { srtOf, vttOf } from './subtitles.ts';
+import { whileAway } from './while-away.ts';
 
 /** Whether a result lies at the provider, so that another process can fetch it. */
 export const isRemote = (output: MediaOutput): output is RemoteOutput => 'url' in output;
@@ -34,8 +35,12 @@ export async function copyResults(deps: MediaJobsDeps, job: ClaimedJob, results:
   try {
     const [first] = job.fileIds;
     let path = first === undefined ? undefined : (await deps.media.get(job.orgId, first)).path;
-    for (let n = job.fileIds.length; n < items.length; n += 1)
-      path = await copyOne(deps, job, results, items[n]!, { n, isLast: n === items.length - 1, path });
+    for (let n = job.fileIds.length; n < items.length; n += 1) {
+      const item = items[n]!;
+      const copy = () => copyOne(deps, job, results, item, { n, isLast: n === items.length - 1, path });
+      // what lies at the provider is fetched again by whoever has the job next
+      path = typeof item === 'string' || isRemote(item) ? await copy() : await whileAway(deps.clock, copy);
+    }
   } catch (error) {
     if (error instanceof Superseded) return;
     await refused(deps, job, error, outputs.every(isRemote));
@@ -71,7 +76,7 @@ async function copyOne(
     try {
       await deps.media.made.keep(job.orgId, job.userId, { ...made, kinds: KINDS_OF[job.operation], bytes, body });
     } catch (error) {
-      cancel();
+      if (isRemote(item)) cancel(); // else it is read again, and whoever has asked the provider discards it
       throw error;
     }
   }

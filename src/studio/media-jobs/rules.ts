@@ -56,6 +56,8 @@ export const pauseInMs = (failures: number, askedMs = 0): number =>
 
 /** Submits of one job to one provider, where a failure surely left nothing behind. */
 export const MOST_SUBMITS = 3;
+/** Submits that broke before they left, in a way that nobody foresaw: about seven minutes. */
+export const MOST_BREAKS = 10;
 /** Failed copies of one result; addresses of results are good for ten minutes at least. */
 export const MOST_COPIES = 5;
 /** A submit without an answer is looked up so often: a provider may list an operation late. */

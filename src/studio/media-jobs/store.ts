@@ -54,13 +54,17 @@ export async function countQueuedJobs(sql: Sql, orgId: string): Promise<number> 
 const held = (sql: Sql, { id, orgId, claim }: JobClaim) => sql`
   j.id = ${id} and j.org_id = ${orgId} and j.claim = ${claim} and j.ended_at is null`;
 
-/** The submit is about to leave. False: the claim is over, or it may have left before; then it must not. */
-export async function setSent(sql: Sql, job: JobClaim): Promise<boolean> {
-  const { count } = await sql`
+/**
+ * The submit is about to leave. False: somebody has cancelled the job meanwhile. Undefined: the claim is over, or it may
+ * have left before. In both cases it must not leave.
+ */
+export async function setSent(sql: Sql, job: JobClaim): Promise<boolean | undefined> {
+  const [row] = await sql<{ isSent: boolean }[]>`
     update media_jobs j
-    set sent_at = now()
-    where ${held(sql, job)} and j.state = 'queued' and j.sent_at is null`;
-  return count > 0;
+    set sent_at = case when j.cancel_asked_at is null then now() end
+    where ${held(sql, job)} and j.state = 'queued' and j.sent_at is null
+    returning j.sent_at is not null as "isSent"`;
+  return row?.isSent;
 }
 
 /** The provider has the job: its operation is named by the handle. Answers whether the claim still held. */
@@ -158,7 +162,10 @@ export const openRunningNotes = () =>
     return rows.map(() => undefined);
   });
 
-/** The provider is done: its results are to be copied. `outputs` null: they came with the answer, and lie here alone. */
+/**
+ * The provider is done: its results are to be copied. `outputs` null: they came with the answer, and lie here alone.
+ * Under the same claim it may be said twice: the answer of the first commit was lost.
+ */
 export async function setCopying(
   sql: Sql,
   job: JobClaim,
@@ -175,7 +182,7 @@ export async function setCopying(
       cost_micros = coalesce(${done.cost?.micros ?? null}, estimate_micros),
       cost_source = coalesce(${done.cost?.source ?? null}, case when estimate_micros is not null then 'estimate' end),
       settled_at = coalesce(settled_at, now()), updated_at = now()
-    where ${held(sql, job)} and j.state in ('queued', 'running')`;
+    where ${held(sql, job)} and j.state in ('queued', 'running', 'copying')`;
   return count > 0;
 }
 
@@ -203,8 +210,11 @@ export interface JobEnd {
   error?: string;
   isStopped?: boolean;
 }
-/** Which job ends: that of a claim, or one that nobody works on: it was never submitted, or it runs. */
-export type Ending = JobClaim | { id: string; orgId: string; from: 'unsent' | 'running' };
+/**
+ * Which job ends: that of a claim, with `isUnsent` only if its submit has not left, or one that nobody works on: it was
+ * never submitted, or it runs.
+ */
+export type Ending = (JobClaim & { isUnsent?: true }) | { id: string; orgId: string; from: 'unsent' | 'running' };
 const FROM = {
   unsent: (sql: Sql) => sql`j.state = 'queued' and j.submitted_at is null`,
   running: (sql: Sql) => sql`j.state = 'running' and j.incarnation is null`,
@@ -219,7 +229,9 @@ export async function endJob(
   { state, errorCode, error, isStopped = false }: JobEnd,
 ): Promise<EndedJob | undefined> {
   const isIt =
-    'claim' in job ? held(sql, job) : sql`j.id = ${job.id} and j.org_id = ${job.orgId} and ${FROM[job.from](sql)}`;
+    'claim' in job
+      ? sql`${held(sql, job)} and (${!job.isUnsent} or j.sent_at is null)`
+      : sql`j.id = ${job.id} and j.org_id = ${job.orgId} and ${FROM[job.from](sql)}`;
   const [row] = await sql<EndedJob[]>`
     update media_jobs j
     set state = ${state}, error_code = ${errorCode ?? null}, error = ${error ?? null}, ended_at = now(), tries = 0,

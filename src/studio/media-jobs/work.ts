@@ -1,5 +1,5 @@
 import { isUnavailable } from '../../platform/db/index.ts';
-import { AppError, newId, ProviderError } from '../../platform/kernel/index.ts';
+import { AppError, asAppError, newId, ProviderError } from '../../platform/kernel/index.ts';
 import type {
   MediaAdapter,
   MediaDone,
@@ -8,14 +8,26 @@ import type {
   MediaService,
   SourceFile,
 } from '../../providers/registry/index.ts';
+import { costTold } from '../budget/index.ts';
 import { callbackUrlOf } from './callback.ts';
 import { copyResults, isRemote } from './copy.ts';
 import { estimateOf, reservationOf } from './create.ts';
 import type { MediaJobsDeps } from './deps.ts';
 import { finishJob } from './end.ts';
 import type { ClaimedJob } from './row.ts';
-import { lookUpInMs, MOST_CANCELS, MOST_LOOK_UPS, MOST_SUBMITS, pauseInMs, pollInMs, rhythmOf } from './rules.ts';
+import {
+  lookUpInMs,
+  MOST_BREAKS,
+  MOST_CANCELS,
+  MOST_COPIES,
+  MOST_LOOK_UPS,
+  MOST_SUBMITS,
+  pauseInMs,
+  pollInMs,
+  rhythmOf,
+} from './rules.ts';
 import * as store from './store.ts';
+import { whileAway } from './while-away.ts';
 
 /** A provider that is open for a job. */
 interface Opened {
@@ -25,6 +37,16 @@ interface Opened {
 
 /** Makes the step of a job that this process has claimed. What it throws is repeated when the claim is over. */
 export async function makeStep(deps: StepDeps, job: ClaimedJob): Promise<void> {
+  try {
+    await step(deps, job);
+  } catch (error) {
+    if (isUnavailable(error)) throw error;
+    deps.log.error({ err: error, jobId: job.id }, 'a step of a media job broke, and is repeated a few times');
+    await broken(deps, job, asAppError(error));
+  }
+}
+
+async function step(deps: StepDeps, job: ClaimedJob): Promise<void> {
   switch (job.state) {
     case 'queued':
       return job.isSubmit ? submit(deps, job) : lookUp(deps, job, await deps.open(job));
@@ -37,6 +59,35 @@ export async function makeStep(deps: StepDeps, job: ClaimedJob): Promise<void> {
     case 'cancelled':
     case 'unknown':
       return stop(deps, job);
+  }
+}
+
+/**
+ * A step ended in a way that nobody foresaw, and might each time: its failures are counted like those that were
+ * foreseen, and the job ends by the same rules.
+ */
+async function broken(deps: StepDeps, job: ClaimedJob, error: AppError): Promise<void> {
+  const tries = job.tries + 1;
+  const later = (inMs: number) => store.repeatLater(deps.sql, job, { inMs, tries });
+  switch (job.state) {
+    case 'queued':
+      if (!job.isSubmit) return tries >= MOST_LOOK_UPS ? unknown(deps, job) : later(lookUpInMs(job.tries));
+      if (tries < MOST_BREAKS) return later(pauseInMs(job.tries));
+      // where it has left after all, the next step looks it up
+      if (!(await finishJob(deps, { ...job, isUnsent: true }, { ...failed(error), billing: 'release' })))
+        await store.repeatLater(deps.sql, job, { inMs: lookUpInMs(0), tries: 0 });
+      return;
+    case 'running':
+      if (!job.isOverdue) return note(deps, job, { inMs: pauseInMs(job.tries) });
+      return void (await finishJob(deps, job, { ...failed(error), billing: 'estimate', isStopped: true }));
+    case 'copying':
+      if (tries < MOST_COPIES) return later(pauseInMs(job.tries));
+      return void (await finishJob(deps, job, { ...failed(error), billing: 'estimate' }));
+    case 'done':
+    case 'failed':
+    case 'cancelled':
+    case 'unknown':
+      await store.noteStop(deps.sql, job, tries < MOST_CANCELS ? { inMs: pauseInMs(job.tries), tries } : undefined);
   }
 }
 
@@ -92,6 +143,7 @@ async function requestOf(
 
 /** Asks the provider to begin: once, since from the note before the call on it counts as sent. */
 async function submit(deps: StepDeps, job: ClaimedJob): Promise<void> {
+  if (job.isCancelling) return void (await finishJob(deps, job, CANCELLED_UNSENT));
   const over = new AbortController();
   try {
     const opened = await deps.open(job);
@@ -101,7 +153,9 @@ async function submit(deps: StepDeps, job: ClaimedJob): Promise<void> {
       const gone = new AppError('conflict', 'A file that this starts from is no longer in the library');
       return void (await finishJob(deps, job, { ...failed(gone), billing: 'release' }));
     }
-    if (!(await store.setSent(deps.sql, job))) return; // somebody else has it
+    const sent = await store.setSent(deps.sql, job);
+    if (sent === undefined) return; // somebody else has it
+    if (!sent) return void (await finishJob(deps, job, CANCELLED_UNSENT));
     const started = await opened.service.start(request, over.signal).catch((error: unknown) => error as Error);
     if (started instanceof Error) return await refused(deps, job, opened, started);
     if (started.state === 'running') return await begun(deps, job, opened.adapter, started.handle);
@@ -196,18 +250,11 @@ const unknown = async (deps: StepDeps, job: ClaimedJob): Promise<void> =>
     billing: 'keep',
   }));
 
-/** Writes the handle of a running operation down before anything else; while the database is away, again and again. */
+/** Writes the handle of a running operation down before anything else. */
 async function begun(deps: StepDeps, job: ClaimedJob, adapter: MediaAdapter, handle: MediaHandle): Promise<void> {
   const { everyMs, mostMs } = rhythmOf(adapter);
-  for (;;) {
-    try {
-      await store.setRunning(deps.sql, job, { handle, inMs: everyMs, mostMs });
-      return deps.wake(everyMs);
-    } catch (error) {
-      if (!isUnavailable(error) || !deps.held.isSafe(job)) throw error;
-      await deps.clock.sleep(500);
-    }
-  }
+  await whileAway(deps.clock, () => store.setRunning(deps.sql, job, { handle, inMs: everyMs, mostMs }));
+  deps.wake(everyMs);
 }
 
 async function poll(deps: StepDeps, job: ClaimedJob): Promise<void> {
@@ -256,6 +303,7 @@ async function note(
   deps.wake(inMs);
 }
 
+const CANCELLED_UNSENT = { state: 'cancelled', error: 'Cancelled', billing: 'release' } as const;
 const CANCELLED = { state: 'cancelled', error: 'Cancelled', billing: 'estimate', isStopped: true } as const;
 
 async function tooLong(deps: StepDeps, job: ClaimedJob, { adapter }: Opened): Promise<void> {
@@ -269,17 +317,23 @@ async function tooLong(deps: StepDeps, job: ClaimedJob, { adapter }: Opened): Pr
   });
 }
 
-/** The provider is done: the cost is settled with the state, then the results are copied at once. */
+/**
+ * The provider is done: the cost is settled with the state, then the results are copied at once. Those that came with
+ * the answer lie here alone, and are paid for: they wait for a database that is away.
+ */
 async function arrived(deps: StepDeps, job: ClaimedJob, { adapter, service }: Opened, done: MediaDone) {
   const { outputs, segments, cost } = done;
   const remote = outputs.every(isRemote) ? outputs.filter(isRemote) : null;
-  const isMine = await deps.sql.begin(async (tx) => {
-    if (!(await store.setCopying(tx, job, { outputs: remote, segments, cost }))) return false;
-    if (!job.isSettled) await deps.budget.settle(tx, { orgId: job.orgId, ref: job.reservation }, cost);
-    return true;
-  });
-  const told = { ...job, isSettled: true, costMicros: cost?.micros ?? job.costMicros, tries: 0 };
+  const shown = costTold(cost);
   try {
+    const isMine = await whileAway(deps.clock, () =>
+      deps.sql.begin(async (tx) => {
+        if (!(await store.setCopying(tx, job, { outputs: remote, segments, cost: shown }))) return false;
+        if (!job.isSettled) await deps.budget.settle(tx, { orgId: job.orgId, ref: job.reservation }, cost);
+        return true;
+      }),
+    );
+    const told = { ...job, isSettled: true, costMicros: shown?.micros ?? job.costMicros, tries: 0 };
     if (isMine) await copyResults(deps, told, { adapter, service, outputs, segments });
   } finally {
     for (const output of outputs) if (!isRemote(output)) await output.discard().catch(() => undefined);

@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { secret } from '../../../../src/providers/kit/declare/fields.ts';
+import { base64File } from '../../../../src/providers/kit/wire/large.ts';
+import type { MediaOutput } from '../../../../src/providers/media/_calls.ts';
 import { media, type MediaAdapter, sentFiles } from '../../../../src/providers/media/_contract.ts';
 import { HEADS, picture } from '../samples.ts';
 
@@ -12,9 +14,10 @@ import { HEADS, picture } from '../samples.ts';
 /** How the maker treats a submit. `cut`: the connection ends before it is taken, or after; `hang`: no answer. */
 type Taking = 'accept' | 'at-once' | 'cut-before' | 'cut-after' | 'hang-after' | { status: number; wait?: string };
 type Told = 'running' | 'done' | 'failed' | 'hang' | number;
-/** A path below `/results`, or a whole address. */
+/** A path below `/results`, or a whole address. `inline`: the bytes come with the answer. */
 type Result =
   | 'picture'
+  | 'inline'
   | 'film'
   | 'sound'
   | 'page'
@@ -54,11 +57,29 @@ const Polled = z.object({
   micros: z.number().optional(),
 });
 
+/** Results that came with an answer and were not discarded yet. */
+export const inlineResults = new Set<object>();
+
 interface Kind {
   /** Without it a lost submit cannot be looked up. */
   find?: boolean;
   cancel?: boolean;
   rhythm?: { everyMs: number; mostMs: number };
+}
+
+function inline(url: string): MediaOutput {
+  const file = base64File('image/png').parse(url);
+  const output: MediaOutput = {
+    kind: 'image',
+    ...file,
+    discard: async () => void inlineResults.delete(output),
+    async *open() {
+      if (!inlineResults.has(output)) throw new Error('The result was discarded');
+      yield* file.open();
+    },
+  };
+  inlineResults.add(output);
+  return output;
 }
 
 /** An adapter of the maker by this id. */
@@ -67,7 +88,7 @@ export function makerAdapter(id: string, { find = true, cancel = true, rhythm }:
     { results, micros }: { results: readonly string[]; micros?: number | undefined },
     kind: 'image',
   ) => ({
-    outputs: results.map((url) => ({ kind, url })),
+    outputs: results.map((url) => (url.startsWith('data:') ? inline(url) : { kind, url })),
     usage: {},
     ...(micros !== undefined && { cost: { micros, source: 'reply' as const } }),
   });
@@ -152,7 +173,10 @@ export async function startMaker(ids: readonly string[] = ['maker']) {
   const answer = (response: ServerResponse, status: number, json: unknown, headers = {}) =>
     void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(json));
   const resultsOf = ({ results = ['picture'], micros }: Plan) => ({
-    results: results.map((one) => (one.startsWith('http') ? one : `${url}/results/${one}`)),
+    results: results.map((one) => {
+      if (one === 'inline') return `data:image/png;base64,${Buffer.from(small).toString('base64')}`;
+      return one.startsWith('http') ? one : `${url}/results/${one}`;
+    }),
     ...(micros !== undefined && { micros }),
   });
 
