@@ -19,12 +19,15 @@ export interface NewLink {
   url: string;
 }
 
+/** Nobody asks for the link of the row `l`: its asker fell silent, and its post did not wait for its time then. */
+const isLeft = (sql: Sql): Fragment => sql`(l.state = 'asking' and l.ask_at = 'infinity')`;
+
 /**
  * Links that are to be made an hour ahead of their post; for a post that is not scheduled, not yet. Those that are
  * there stay, and are asked for at the new time.
  */
 export const insertLinks = (sql: Sql, links: readonly NewLink[]) => sql`
-  insert into short_links (id, org_id, post_id, url, url_hash, ask_at)
+  insert into short_links as l (id, org_id, post_id, url, url_hash, ask_at)
   select i.id, p.org_id, p.id, i.url, sha256(convert_to(i.url, 'UTF8')),
     case
       when p.state = 'QUEUE' then p.publish_date - interval '1 hour'
@@ -35,7 +38,8 @@ export const insertLinks = (sql: Sql, links: readonly NewLink[]) => sql`
     and p.org_id = i."orgId"
   on conflict (post_id, url_hash) do update
   set ask_at = excluded.ask_at
-  where short_links.state = 'waiting'`;
+  where l.state = 'waiting'
+    or ${isLeft(sql)}`;
 
 /** Forgets the links of these posts that their texts do not have any more. */
 export const deleteOthers = (sql: Sql, orgId: string, postIds: readonly string[], links: readonly NewLink[]) => sql`
@@ -141,7 +145,7 @@ const isWanted = (sql: Sql): Fragment => sql`
 
 /**
  * Claims the links of a post that is about to go out and that nobody asks for now. Those that are to be asked for later
- * are left.
+ * are left; those that were put off until their post is scheduled are not.
  */
 export const claimOfPost = (sql: Sql, orgId: string, postId: string, leaseSeconds: number) => sql<Claimed[]>`
   with open as materialized (
@@ -150,8 +154,9 @@ export const claimOfPost = (sql: Sql, orgId: string, postId: string, leaseSecond
     where l.org_id = ${orgId}
       and l.post_id = ${postId}
       and (
-        l.state = 'waiting' and (l.attempt = 0 or l.ask_at <= now())
+        l.state = 'waiting' and (l.attempt = 0 or l.ask_at <= now() or l.ask_at = 'infinity')
         or l.state = 'asking' and l.ask_at <= now()
+        or ${isLeft(sql)}
       )
     order by l.id
     for no key update
@@ -224,6 +229,7 @@ export const isBeingAsked = async (sql: Sql, orgId: string, postId: string): Pro
         and post_id = ${postId}
         and state = 'asking'
         and ask_at > now()
+        and ask_at < 'infinity'
       limit 1`
   ).length > 0;
 

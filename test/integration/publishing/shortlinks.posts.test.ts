@@ -398,6 +398,31 @@ describe('no short link is made twice', () => {
     expect(shortener.asked).toEqual(['GET /create.php', 'PUT /links/upsert']);
   });
 
+  test('after its maker went silent while its post was a draft: it is asked for again once the post is scheduled', async () => {
+    const left = async () => {
+      const one = await stored(`Look: ${A}`);
+      await db.sql`update posts set state = 'DRAFT', detail = null where id = ${one.post.id}`;
+      await db.sql`
+        update short_links
+        set state = 'asking', attempt = 1, ask_at = now() - interval '1 second'
+        where post_id = ${one.post.id}`;
+      return one;
+    };
+    const [scheduled, due] = [await left(), await left()];
+    {
+      await using _maker = links.startMaker({ restMs: 20 });
+      await eventually('nobody asks for them', async () => {
+        const rows = [...(await rowsOf(scheduled.post.id)), ...(await rowsOf(due.post.id))];
+        return rows.every(({ timed }) => !timed);
+      });
+    }
+    for (const { post } of [scheduled, due])
+      await db.sql`update posts set state = 'QUEUE', detail = 'scheduled' where id = ${post.id}`;
+    await links.replan(db.sql, scheduled.orgId, scheduled.post.id, true);
+    expect(await rowsOf(scheduled.post.id)).toMatchObject([{ state: 'asking', attempt: 1, timed: true }]);
+    expect(await links.decide(due.orgId, due.post.id)).toEqual([{ url: A, short: 'https://is.gd/1' }]);
+  });
+
   test('after its maker died before the answer: the provider asked is stored before the request is sent', async () => {
     const { orgId, post } = await stored(`Look: ${A}`);
     await using gone = new AsyncDisposableStack(); // ends when its line is cut
