@@ -123,7 +123,8 @@ export function openDiskMultipart(disk: Disk): MultipartStore {
         const uploads = [];
         for (const id of ids) {
           // sequentially: there may be more than the limit of open files
-          const key = await keyOf(id);
+          const key = await keyOf(id).catch(() => undefined);
+          if (key === undefined) continue; // one that cannot be read hides none of the others
           const made = await stat(join(parts, id, key === id ? '' : KEY_FILE)).catch(() => undefined);
           if (made) uploads.push({ key, id, begun: made.mtime });
         }

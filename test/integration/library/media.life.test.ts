@@ -419,6 +419,49 @@ describe('a failing storage', () => {
     expect(await left()).toEqual([]);
   });
 
+  test('an object that cannot be deleted keeps no other one of its storage, and not for ever a place ahead of them', async () => {
+    const ann = await app.signUp();
+    const by = { userId: ann.userId, impersonatorId: null, ip: null };
+    const isLocked = (key: string) => key.includes('LOCKED');
+    await using bucket = await startReceiver({
+      answer(response, { path, body }) {
+        if (path.includes('delete')) {
+          const errors = [...String(body).matchAll(/<Key>([^<]*LOCKED[^<]*)<\/Key>/g)]
+            .map(([, key]) => `<Error><Key>${key}</Key><Code>AccessDenied</Code></Error>`)
+            .join('');
+          return void response.writeHead(200).end(`<DeleteResult>${errors}</DeleteResult>`);
+        }
+        response
+          .writeHead(isLocked(path) ? 403 : 204)
+          .end(isLocked(path) ? '<Error><Code>AccessDenied</Code></Error>' : '');
+      },
+    });
+    const { id } = await settings.create(
+      ann.orgId,
+      {
+        domain: 'storage',
+        providerId: 's3_compatible',
+        credentials: { accessKeyId: 'rookery', secretAccessKey: 'secret-of-the-storage' },
+        options: { endpoint: bucket.url, region: 'us-east-1', bucket: 'partly-shut' },
+      },
+      by,
+    );
+    const keys = [...Array.from({ length: 7 }, (_, n) => `LOCKED${n}`), 'FREEa', 'FREEb'];
+    for (const key of keys)
+      await db.sql`
+        insert into media_pending_deletions (storage_key, org_id, storage_id, storage_setting_id, own_storage, due_at)
+        values (${`${ann.orgId}/${key.padEnd(32, 'x')}.png`}, ${ann.orgId}, 's3_compatible', ${id}, true, now())`;
+    const left = async () =>
+      (await db.sql`select storage_key as key from media_pending_deletions where org_id = ${ann.orgId}`).map(
+        ({ key }) => isLocked(key as string),
+      );
+    for (let round = 0; round < 6; round += 1) {
+      await db.sql`update media_pending_deletions set due_at = now() where org_id = ${ann.orgId}`;
+      await media.sweep(100);
+    }
+    expect(await left()).toEqual(Array.from({ length: 7 }, () => true));
+  });
+
   test('a storage that refuses the credentials is not reported as a network that refuses a channel', async () => {
     const ann = await app.signUp();
     await using locker = await startReceiver({

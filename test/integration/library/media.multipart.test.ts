@@ -1,9 +1,11 @@
 // oxlint-disable max-lines -- one product and its storages serve all cases
-import { readdir, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rm, utimes } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { newId } from '../../../src/platform/kernel/index.ts';
+import { dropAbandoned } from '../../../src/library/media/uploads/abandon.ts';
+import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { override } from '../../support/worlds/billing.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import {
@@ -17,7 +19,8 @@ import {
   type UploadName,
 } from '../../support/worlds/multipart.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
-import { picture } from '../../support/worlds/samples.ts';
+import { mediaApp } from '../../support/worlds/media.ts';
+import { formOf, picture } from '../../support/worlds/samples.ts';
 import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 const world = await openMultipart();
@@ -363,4 +366,69 @@ test('an abandoned upload and its parts are deleted after MULTIPART_UPLOAD_RETEN
   expect((await lying()).parts).toHaveLength(before - 1);
   const list = ({ uploadId, key }: UploadName) => ann.client.post('/files/list-parts', { uploadId, key });
   expect([(await list(old)).status, (await list(young)).status]).toEqual([404, 200]);
+});
+
+test('an upload that a storage does not give up keeps none of the others [RT8]', async () => {
+  const asked: string[] = [];
+  const begun = new Date(Date.now() - 9 * 86_400_000);
+  const multipart = {
+    uploads: async () => ['stuck', 'other'].map((id) => ({ key: id, id, begun })),
+    async abort({ id }: { id: string }) {
+      asked.push(id);
+      if (id === 'stuck') throw new Error('The disk failed');
+    },
+  };
+  const local = { storageId: 'local', storageSettingId: null, store: { multipart } };
+  const storages = { local, shared: async () => local } as never; // all that is asked of them
+  expect(await dropAbandoned({ sql: db.sql, storages, clock: systemClock, log: app.log }, 7, 100)).toBe(0);
+  expect(asked).toEqual(['stuck', 'other']);
+});
+
+test('an upload that cannot be read keeps nothing else from being deleted [RT8, S149]', async () => {
+  await media.sweep(1_000);
+  const parts = join(folder, '.parts');
+  const [stuck, nobodys] = ['a'.repeat(32), 'b'.repeat(32)];
+  await mkdir(join(parts, stuck, 'key'), { recursive: true }); // no file: it cannot be read
+  await mkdir(join(parts, nobodys), { recursive: true });
+  const old = new Date(Date.now() - 9 * 86_400_000);
+  for (const id of [stuck, nobodys]) await utimes(join(parts, id), old, old);
+  const { body: file } = await ann.client.post('/files/upload-server', formOf(await picture(20, 20)));
+  const [row] = await db.sql`
+    update files set deleted_at = now() - interval '31 days' where id = ${file.id} returning storage_key as key`;
+  expect(existsSync(join(folder, row!['key']))).toBe(true);
+  try {
+    await media.sweep(100);
+    expect([existsSync(join(folder, row!['key'])), existsSync(join(parts, nobodys))]).toEqual([false, false]);
+  } finally {
+    await rm(join(parts, stuck), { recursive: true });
+  }
+});
+
+describe('an upload whose row may not be there', () => {
+  test.each(['before', 'after'] as const)(
+    'counts against no limit, and has no parts, where the line breaks %s its commit [S149]',
+    async (when) => {
+      let commits = 0;
+      const sql = new Proxy(db.sql, {
+        get: (target, name: keyof typeof db.sql) =>
+          name !== 'begin'
+            ? target[name]
+            : async (work: Parameters<typeof target.begin>[1]) => {
+                commits += 1;
+                if (commits !== 2) return target.begin(work as never); // that of the row
+                if (when === 'after') await target.begin(work as never);
+                throw new Error('the line broke');
+              },
+      });
+      const broken = await mediaApp({ sql, folder });
+      const cat = await broken.signUp();
+      const before = (await lying()).parts.length;
+      commits = 0;
+      const answer = await begin(cat, 9_000);
+      await broken[Symbol.asyncDispose]();
+      expect([answer.status, commits]).toEqual([500, 3]);
+      expect(await db.sql`select from media_uploads where org_id = ${cat.orgId}`).toEqual([]);
+      expect((await lying()).parts).toHaveLength(before);
+    },
+  );
 });

@@ -21,19 +21,31 @@ export async function abortUpload(
 
 /** Gives up what was begun more than `days` ago (RT8); answers how many. */
 export async function dropAbandoned(
-  deps: Pick<UploadsDeps, 'sql' | 'storages' | 'clock'>,
+  deps: Pick<UploadsDeps, 'sql' | 'storages' | 'clock' | 'log'>,
   days: number,
   limit: number,
 ): Promise<number> {
-  const { sql, storages } = deps;
+  const { sql, storages, log } = deps;
   const claimed = await store.claimAbandoned(sql, days, limit);
-  // a storage that cannot be reached is asked again when the claim ends
-  await Promise.allSettled(claimed.map((row) => abort(deps, row)));
-  await dropNobodys(deps, storages.local, days);
+  await each(claimed, (row) =>
+    abort(deps, row).catch((error: unknown) =>
+      log.warn({ err: error, uploadId: row.id }, 'an upload could not be given up, tried again when its claim ends'),
+    ),
+  );
   const shared = await storages.shared();
-  // not every server can tell what was begun
-  if (shared !== storages.local) await dropNobodys(deps, shared, days).catch(() => undefined);
+  for (const place of new Set([storages.local, shared]))
+    await dropNobodys(deps, place, days).catch((error: unknown) =>
+      // not every server can tell what was begun
+      log.debug({ err: error, storageId: place.storageId }, 'a storage did not tell which uploads it has'),
+    );
   return claimed.length;
+}
+
+/** Calls to storages at once. */
+const AT_ONCE = 8;
+/** Works on each, some at a time. */
+async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  for (let n = 0; n < items.length; n += AT_ONCE) await Promise.all(items.slice(n, n + AT_ONCE).map(work));
 }
 
 async function abort(deps: Pick<UploadsDeps, 'sql' | 'storages'>, row: store.UploadRow): Promise<void> {
@@ -47,7 +59,7 @@ async function abort(deps: Pick<UploadsDeps, 'sql' | 'storages'>, row: store.Upl
  * bucket only what is called as we call it is ours.
  */
 async function dropNobodys(
-  { sql, clock }: Pick<UploadsDeps, 'sql' | 'clock'>,
+  { sql, clock, log }: Pick<UploadsDeps, 'sql' | 'clock' | 'log'>,
   { store: { multipart }, storageSettingId }: StoragePlace,
   days: number,
 ): Promise<void> {
@@ -60,5 +72,11 @@ async function dropNobodys(
     sql,
     old.map(({ id }) => id),
   );
-  await Promise.all(old.filter(({ id }) => !named.has(id)).map((upload) => multipart.abort(upload)));
+  await each(
+    old.filter(({ id }) => !named.has(id)),
+    (upload) =>
+      multipart
+        .abort(upload)
+        .catch((error: unknown) => log.warn({ err: error }, 'an upload of nobody could not be given up, tried again')),
+  );
 }

@@ -65,11 +65,21 @@ export async function beginUpload(
       await store.insertUpload(tx, row);
     });
   } catch (error) {
-    await multipart.abort(upload).catch(() => undefined);
+    // what cannot be taken back now can be gone on with, and is given up when it is old
+    await takeBack(deps, row)
+      .then(() => multipart.abort(upload))
+      .catch(() => undefined);
     throw error;
   }
   return { uploadId: row.id, key, partSize: multipart.partBytes(size) };
 }
+
+/** Deletes the row of an upload that nobody hears of: its commit may have held, or still be under way, which is waited for. */
+const takeBack = ({ sql }: Pick<UploadsDeps, 'sql'>, { orgId, id }: store.UploadRow) =>
+  sql.begin(async (tx) => {
+    await store.lockUploads(tx, orgId);
+    await store.dropUpload(tx, orgId, id);
+  });
 
 /** Refuses at once what could not become a file in the end. */
 async function expectRoom(

@@ -1,6 +1,7 @@
 import type { Billing } from '../../../entitlements/index.ts';
 import type { Database } from '../../../platform/db/index.ts';
 import { type Clock, isId, notFound } from '../../../platform/kernel/index.ts';
+import type { Log } from '../../../platform/telemetry/index.ts';
 import type { MultipartStore, Upload } from '../../../providers/registry/index.ts';
 import type { Incoming } from '../incoming.ts';
 import type { Ingest } from '../ingest.ts';
@@ -13,6 +14,7 @@ import { findUpload, type UploadRow } from './store.ts';
 export interface UploadsOptions {
   sql: Database;
   clock: Clock;
+  log: Log;
   billing: Pick<Billing, 'enabled' | 'admit' | 'lockOrg'>;
   storages: Storages;
   prober: Prober;
