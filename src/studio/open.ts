@@ -63,7 +63,7 @@ export async function openStudioWing({
   await using opened = new AsyncDisposableStack();
   const budget = openBudget({ sql, providers, enforce: config.ai.enforceBudgets, log: logs.of('budget') });
   const models = openModels({ cache, clock, providers, settings: providerSettings });
-  const texts = openTexts({ sql, budget, models, providers, media, channels });
+  const texts = openTexts({ sql, clock, log: logs.of('texts'), budget, models, providers, media, channels });
   const mediaJobs = opened.use(
     openMediaJobs({
       sql,

@@ -1,11 +1,14 @@
-import type { Database } from '../../platform/db/index.ts';
-import { AppError, newId, ProviderError } from '../../platform/kernel/index.ts';
+import type { Database, Sql } from '../../platform/db/index.ts';
+import { AppError, type Clock, newId, ProviderError } from '../../platform/kernel/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
 import type { Ai, Cost, Providers, TextAnswer, TextEvent, TextRequest } from '../../providers/registry/index.ts';
 import type { Budget, CallKey } from '../budget/index.ts';
 import type { AiCandidate } from '../models/index.ts';
 
 export interface PaidCallDeps {
   sql: Database;
+  clock: Clock;
+  log: Log;
   budget: Pick<Budget, 'reserve' | 'settle' | 'release'>;
   providers: Pick<Providers, 'ai'>;
 }
@@ -29,12 +32,13 @@ interface PaidCall {
 
 /** Reserves the greatest cost of a call. */
 async function begin(
-  { sql, budget, providers }: PaidCallDeps,
+  deps: PaidCallDeps,
   { orgId, userId }: Asker,
   { adapter, use, model }: AiCandidate,
   prompt: Prompt,
   signal: AbortSignal,
 ): Promise<PaidCall> {
+  const { sql, budget, providers } = deps;
   signal.throwIfAborted();
   const ai = providers.ai(adapter, use);
   const request = { ...prompt, model };
@@ -44,14 +48,42 @@ async function begin(
   return {
     ai,
     request,
-    settle: (cost) => sql.begin((tx) => budget.settle(tx, key, cost)),
+    settle: (cost) => book(deps, key, (tx) => budget.settle(tx, key, cost)),
     fail: (error, ended) =>
-      sql.begin((tx) =>
+      book(deps, key, (tx) =>
         !ended.aborted && costsNothing(error)
           ? budget.release(tx, key)
           : budget.settle(tx, key, undefined, { marked: true }),
       ),
   };
+}
+
+const MOST_TRIES = 6;
+/**
+ * Books how a call has ended. An answer is paid for, and a failure has its reason: what cannot be booked takes neither
+ * from whoever asks. It is tried again for half a minute behind the answer; then the reservation ends by its estimate.
+ */
+async function book(
+  { sql, clock, log }: Pick<PaidCallDeps, 'sql' | 'clock' | 'log'>,
+  { orgId, ref }: CallKey,
+  entry: (tx: Sql) => Promise<void>,
+): Promise<void> {
+  async function isBooked(tries: number): Promise<boolean> {
+    try {
+      await sql.begin(entry);
+      return true;
+    } catch (error) {
+      log.warn({ err: error, orgId, ref, tries }, 'a paid call could not be settled, tried again or by its estimate');
+      return false;
+    }
+  }
+  if (await isBooked(1)) return;
+  void (async () => {
+    for (let tries = 2; tries <= MOST_TRIES; tries += 1) {
+      await clock.sleep(1_000 * 2 ** (tries - 2));
+      if (await isBooked(tries)) return;
+    }
+  })();
 }
 
 /** What the guard of this service refuses was not sent. */

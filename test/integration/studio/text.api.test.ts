@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
 import type { TextRequest } from '../../../src/providers/registry/index.ts';
 import { INSTRUCTIONS } from '../../../src/studio/text/actions.ts';
+import { eventually } from '../../support/wire/eventually.ts';
 import { Client, testApp } from '../../support/worlds/app.ts';
 import { formOf, picture } from '../../support/worlds/samples.ts';
 import { said, scriptedAi } from '../../support/worlds/studio/scripted-ai.ts';
@@ -149,6 +150,32 @@ describe('POST /ai/text', () => {
     expect((await world.ledger()).filter(({ kind }) => kind === 'settlement')).toMatchObject([
       { micros: 10_000, source: 'price_table', marked: false },
     ]);
+  });
+
+  test('an answer that is paid for is given though it cannot be settled at once, which is made up for', async () => {
+    await world.setUp('acme');
+    let answered: ReturnType<typeof post> | undefined;
+    const { sql } = world.db;
+    await sql.begin(async (tx) => {
+      acme.reply = async () => {
+        await tx`select from ai_reservations for update`; // it is reserved, and not settled
+        return said('Good day');
+      };
+      const [own] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
+      answered = post({ action: 'rewrite', content: 'Hello' });
+      await eventually('the settlement waits, and is cut off', async () => {
+        const rows = await tx`
+          select pg_terminate_backend(pid)
+          from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and ${own!.pid} = any(pg_blocking_pids(pid))`;
+        return rows.length > 0;
+      });
+    });
+    expect(await answered).toMatchObject({ status: 200, body: { content: 'Good day' } });
+    const settled = () => sql`
+      select kind, marked from ai_ledger where org_id = ${world.ann.orgId} and kind = 'settlement'`;
+    await eventually('it is settled', async () => (await settled()).length > 0);
+    expect(await settled()).toEqual([{ kind: 'settlement', marked: false }]);
   });
 
   test('neither what was sent nor what came back is in a log', async () => {
