@@ -81,6 +81,13 @@ export const overLimit: Predicate = (sql, alias = 'p') =>
       and ${sql(alias)}.error_kind is not distinct from 'billing_required'
       and ${sql(alias)}.deleted_at is null)`;
 
+/** It was given up while it waited for room in the plan, which has never counted it. */
+export const neverCounted: Predicate = (sql, alias = 'p') =>
+  sql`
+    (${sql(alias)}.state = 'ERROR'
+      and ${sql(alias)}.detail is not distinct from 'missed'
+      and ${sql(alias)}.error_kind is not distinct from 'billing_required')`;
+
 /** Its series goes on from it. */
 export const recurs: Predicate = (sql, alias = 'p') =>
   sql`

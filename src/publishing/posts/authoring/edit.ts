@@ -6,7 +6,7 @@ import { owed, paymentPolicy } from '../bulk.ts';
 import type { PostsOptions } from '../deps.ts';
 import { pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { awaitsApproval, braked, type Labels, overLimit, paused, queuedDetail } from '../state.ts';
+import { awaitsApproval, braked, type Labels, neverCounted, overLimit, paused, queuedDetail } from '../state.ts';
 import type { PostChange } from './input.ts';
 import type { JudgedVersions } from './judge.ts';
 import {
@@ -148,7 +148,7 @@ const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean)
         when r.on_brake and e.given ? 'group' and e."group" <> r.group_id then 'braked'
         when r.on_brake and e.given ? 'tagIds' and not ${braked(sql, labelsAfter(sql, 'r'))} then 'braked'
         when e.given ? 'recurrence' and t.repeated_at is not null then 'repeated'
-        when ${status !== undefined} and ${overLimit(sql, 'r')} then 'over_limit'
+        when ${status !== undefined} and (${overLimit(sql, 'r')} or ${neverCounted(sql, 'r')}) then 'over_limit'
         when ${status === 'schedule'} and c.disabled then 'disabled'
         when (
             ${status === 'schedule'} and r.state not in ('QUEUE', 'PUBLISHED')

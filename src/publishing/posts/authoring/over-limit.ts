@@ -1,16 +1,25 @@
 import type { PostQuota } from '../../../entitlements/index.ts';
-import { LOCKED, type Sql } from '../../../platform/db/index.ts';
+import { type Fragment, LOCKED, type Sql } from '../../../platform/db/index.ts';
 import { busy } from '../../../platform/kernel/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import { pausedFact, timeline, withChannel } from '../journal.ts';
+import { failedFact, pausedFact, timeline, withChannel } from '../journal.ts';
 import { followingDate } from '../recurrence.ts';
-import { post, type ReadColumns } from '../row.ts';
+import { PARENT_FAILED, post, type ReadColumns } from '../row.ts';
 import { PAST_MS } from '../rules.ts';
 import { braked, labelsOf, overLimit, queuedDetail } from '../state.ts';
 import type { Create } from './input.ts';
 import { insertAll } from './insert.ts';
-import { answer, channelsUpdated, type FoundThread, lockedThread, outdated, runChange, runSeeing } from './thread.ts';
+import {
+  answer,
+  channelsUpdated,
+  type FoundThread,
+  lockedThread,
+  outdated,
+  runChange,
+  runSeeing,
+  type Target,
+} from './thread.ts';
 
 // Posts of a series that the plan has no room for: they are there and wait, counted by nobody, until there is room.
 
@@ -55,7 +64,10 @@ export async function insertOverLimit(deps: PostsDeps, orgId: string, create: Cr
 
 type Dates = Pick<ReadColumns, 'recurrence' | 'publishDate'>;
 
-/** A post that waits for room in the plan, at the date that it would have now, and the version that says so. */
+/**
+ * A post that waits for room in the plan, and the version that says so. `date`: that it would have now; undefined when
+ * it is over.
+ */
 async function findOverLimit(sql: Sql, orgId: string, postId: string) {
   const [row] = await sql<(Dates & { version: number; now: Date })[]>`
     select p.recurrence, p.publish_date as "publishDate", p.version, now() as now
@@ -63,8 +75,7 @@ async function findOverLimit(sql: Sql, orgId: string, postId: string) {
     where p.org_id = ${orgId}
       and p.id = ${postId}
       and ${overLimit(sql)}`;
-  const date = row && dateNow(row, row.now);
-  return date && { ...date, version: row.version };
+  return row && { date: dateNow(row, row.now), version: row.version };
 }
 
 /** A date that is long gone is not made up for: the series goes on with the next one. Undefined: there is none. */
@@ -76,7 +87,8 @@ function dateNow({ recurrence, publishDate }: Dates, now: Date) {
 
 /**
  * Lets a post go on that waited for room: it counts from now on. `quota`: what the plan leaves room for; without one
- * everything has room. False: there is no room, or the post no longer waits for it.
+ * everything has room. False: there is no room, or the post no longer waits for it. One whose date and series are over
+ * is missed.
  */
 export async function releaseOverLimit(
   deps: PostsDeps,
@@ -85,13 +97,19 @@ export async function releaseOverLimit(
   quota: (PostQuota & { used: number }) | undefined,
 ): Promise<boolean> {
   const found = await findOverLimit(deps.sql, orgId, postId);
-  if (!found || (quota && quota.used >= quota.max)) {
+  if (!found) return false;
+  const { date, version } = found;
+  if (!date) {
+    await runChange(deps, (sql) => runSeeing(() => giveUp(sql, { orgId, postId }, version, deps.options.horizonMs)));
+    return false;
+  }
+  if (quota && quota.used >= quota.max) {
     await defer(deps.sql, orgId, postId);
     return false;
   }
   const released = await runChange(deps, async (sql) => {
     if (quota && !(await countOne(sql, orgId, quota))) throw busy(RETRY_MS); // the rows say something else by now
-    const seen = await runSeeing(() => release(sql, { orgId, postId }, found, deps.options.horizonMs));
+    const seen = await runSeeing(() => release(sql, { orgId, postId }, { ...date, version }, deps.options.horizonMs));
     if (seen?.verdict !== 'done') throw busy(RETRY_MS); // nothing is counted for it
     return seen;
   });
@@ -118,13 +136,9 @@ const countOne = async (sql: Sql, orgId: string, quota: PostQuota): Promise<bool
   return count > 0;
 };
 
-const release = (
-  sql: Sql,
-  target: { orgId: string; postId: string },
-  { at, recurrence, skipped, version }: NonNullable<Awaited<ReturnType<typeof findOverLimit>>>,
-  horizonMs: number,
-) => sql<FoundThread[]>`
-    with ${lockedThread(sql, target)}, verdict as (
+/** The CTEs that lock a post which waits for room, and say whether it still is what this version says. */
+const stillWaits = (sql: Sql, target: Target, version: number): Fragment => sql`
+    ${lockedThread(sql, target)}, verdict as (
       select case
         ${outdated(sql)}
         when t.id is null then 'not_found'
@@ -134,7 +148,42 @@ const release = (
       end as verdict
       from (select 1) one
       left join thread t on t.is_target
-    ), changed as (
+    )`;
+
+const NO_ROOM = 'The plan had no room for this post until the dates of its series were over';
+
+/** A post that nobody can let go on any more, with its thread. It was never counted, so it is not sent again. */
+const giveUp = (sql: Sql, target: Target, version: number, horizonMs: number) => sql<FoundThread[]>`
+    with ${stillWaits(sql, target, version)}, changed as (
+      update posts p
+      set state = 'ERROR', detail = 'missed',
+        error_kind = case when b.is_target then 'billing_required' else 'missed' end,
+        error = case when b.is_target then ${NO_ROOM} else ${PARENT_FAILED} end,
+        due_at = null, look_up_at = null, updated_at = now()
+      from thread b, verdict v
+      where v.verdict = 'done'
+        and p.id = b.id
+        and p.org_id = ${target.orgId}
+      returning ${post.names(sql, 'fact', 'p')}
+    ), ${channelsUpdated(sql, target.orgId, horizonMs)}, ${timeline(sql, {
+      from: sql`changed`,
+      kind: 'failed',
+      message: sql`error`,
+    })}, ${announce(sql, {
+      'post.failed': {
+        from: withChannel(sql, sql`(select * from changed where root_post_id is null)`, sql`channel`),
+        payload: { ...failedFact(sql), detail: sql`detail`, attempts: sql`attempt`, retryable: sql`false` },
+      },
+    })}
+    ${answer(sql, target)}`;
+
+const release = (
+  sql: Sql,
+  target: Target,
+  { at, recurrence, skipped, version }: NonNullable<ReturnType<typeof dateNow>> & { version: number },
+  horizonMs: number,
+) => sql<FoundThread[]>`
+    with ${stillWaits(sql, target, version)}, changed as (
       update posts p
       set publish_date = ${at},
         recurrence = case when b.is_target then nullif(${JSON.stringify(recurrence)}::text::jsonb, 'null') end,

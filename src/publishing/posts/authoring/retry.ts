@@ -4,7 +4,7 @@ import { announce } from '../../../platform/outbox/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { pausedFact, pauseReason, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { braked, labelsOf, queuedDetail } from '../state.ts';
+import { braked, labelsOf, neverCounted, queuedDetail } from '../state.ts';
 import type { PostAuthor } from './input.ts';
 import {
   answer,
@@ -51,6 +51,7 @@ const requeue = (
         ${outdated(sql)}
         when t.id is null then 'not_found'
         when t.state <> 'ERROR' then 'not_failed'
+        when ${neverCounted(sql, 'r')} then 'over_limit'
         when t.undecided and not ${confirm} then 'undecided'
         when exists (select from thread b where b.id = t.parent_post_id and b.state <> 'PUBLISHED') then 'not_failed'
         when c.disabled then 'disabled'

@@ -21,7 +21,10 @@ export const REFUSALS: Record<Exclude<ThreadVerdict, 'done' | 'unjudged'>, () =>
   braked: () =>
     new AppError('conflict', 'A brake holds the post by its group or its campaign: resume that before it leaves'),
   over_limit: () =>
-    new AppError('limit_exceeded', 'The plan has no room for this post: it goes on by itself when there is some'),
+    new AppError(
+      'limit_exceeded',
+      'The plan has no room for this post: while it waits it goes on by itself when there is some, later make a new one',
+    ),
   repeated: () =>
     new AppError('conflict', 'The series goes on with another post already: change how that one recurs', {
       errors: [{ field: 'recurrence', message: 'another post of the series waits already', rule: 'repeated' }],

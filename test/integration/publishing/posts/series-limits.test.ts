@@ -190,3 +190,32 @@ test('an edit of its date while room is made for it holds: it goes on at that da
   expect((await world.posts.getPost(org.orgId, id))[0]!.recurrence).toBeNull();
   expect(await used()).toBe(2);
 });
+
+test.each(['with room', 'without room'])(
+  'what waited until its date and its series were over is missed %s, uncounted, and is not sent again [S120]',
+  async (room) => {
+    const id = await overLimit();
+    await db.sql`
+      update posts
+      set publish_date = publish_date - interval '4 days', due_at = null,
+        recurrence = jsonb_set(recurrence, '{left}', '1')
+      where id = ${id}`;
+    if (room === 'with room') await allow(5);
+    await lookAgain();
+    expect(await stateOf(db.sql, id)).toMatchObject({ state: 'ERROR', detail: 'missed', dueAt: null });
+    expect(await kinds(id)).toContain(
+      'failed: The plan had no room for this post until the dates of its series were over',
+    );
+    const items = await db.sql`select detail, error_kind as kind from posts where root_post_id = ${id}`;
+    expect(items).toEqual([{ detail: 'missed', kind: 'missed' }]);
+    expect(await db.sql`select payload from outbox where topic = 'post.failed' and entity_id = ${id}`).toEqual([
+      { payload: expect.objectContaining({ detail: 'missed', errorKind: 'billing_required', retryable: false }) },
+    ]);
+    expect(await used()).toBe(1);
+    await world.reconciler.sweep(); // there is no successor
+    expect(await lookAgain()).toMatchObject({ series: 0 });
+    const post = postActorOf(world, org.orgId, id);
+    await expect(post.retry({ confirm: true })).rejects.toMatchObject({ code: 'limit_exceeded' });
+    await expect(post.setStatus({ status: 'schedule' })).rejects.toMatchObject({ code: 'limit_exceeded' });
+  },
+);
