@@ -6,9 +6,11 @@ export const PENDING_DAYS = 30;
 export const KEPT_DAYS = 60;
 /** Pending proposals of one organization. */
 export const MOST_PENDING = 500;
+/** An acceptance is over after so long, however it ended: no request lasts longer. */
+export const ACCEPTING_MINUTES = 15;
 
 /** The id of post `n` of an accepted proposal: the same however often it is accepted, so that no post is made twice. */
-function postIdOf(proposalId: string, n: number): string {
+export function postIdOf(proposalId: string, n: number): string {
   const digits = sha256Hex(`${proposalId} ${n}`);
   // version 8: an id of our own making (RFC 9562)
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-8${digits.slice(13, 16)}-a${digits.slice(17, 20)}-${digits.slice(20, 32)}`;

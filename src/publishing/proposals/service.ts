@@ -76,7 +76,7 @@ async function accept(
 
 /**
  * Rejects a proposal.
- * @throws AppError `conflict` for one that was decided, has expired, or whose acceptance was begun
+ * @throws AppError `conflict` for one that was decided, has expired, or whose acceptance is under way or has left posts
  */
 async function reject(
   deps: ProposalsDeps,

@@ -1,6 +1,6 @@
 import type { Json, Sql } from '../../platform/db/index.ts';
 import { announce } from '../../platform/outbox/index.ts';
-import { PENDING_DAYS } from './rules.ts';
+import { ACCEPTING_MINUTES, PENDING_DAYS, postIdOf } from './rules.ts';
 
 /** A proposal as it stands; `expired`: nobody decided in time. */
 export interface ProposalRow {
@@ -86,11 +86,11 @@ export const listProposals = (
   order by p.id desc
   limit ${page.limit}`;
 
-/** Begins an acceptance of what is pending: from now on nobody rejects it. */
+/** Begins an acceptance of what is pending: while it may be under way, and once its posts are there, nobody rejects it. */
 export async function beginAcceptance(sql: Sql, orgId: string, id: string): Promise<boolean> {
   const rows = await sql`
     update proposals
-    set acceptances = acceptances + 1
+    set acceptances = acceptances + 1, accepting_until = now() + ${ACCEPTING_MINUTES}::int * interval '1 minute'
     where org_id = ${orgId}
       and id = ${id}
       and state = 'pending'
@@ -108,6 +108,16 @@ export const dropAcceptance = (sql: Sql, orgId: string, id: string) => sql`
     and state = 'pending'
     and acceptances > 0`;
 
+/**
+ * No acceptance of the proposal is under way, and none has left posts. They are made in one commit, so the first of them
+ * stands for all.
+ */
+const isUntouched = (sql: Sql, orgId: string, id: string) => sql`(
+        acceptances = 0
+        or coalesce(accepting_until, '-infinity') < now()
+        and not exists (select from posts where org_id = ${orgId} and id = ${postIdOf(id, 0)})
+      )`;
+
 /** Ends what is pending; false: somebody else did. */
 export async function decideProposal(
   sql: Sql,
@@ -124,7 +134,7 @@ export async function decideProposal(
     where org_id = ${orgId}
       and id = ${id}
       and state = 'pending'
-      ${isAccepted ? sql`` : sql`and acceptances = 0 and expires_at > now()`}
+      ${isAccepted ? sql`` : sql`and expires_at > now() and ${isUntouched(sql, orgId, id)}`}
     returning 1`;
   return rows.length > 0;
 }

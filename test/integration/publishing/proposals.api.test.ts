@@ -75,6 +75,17 @@ describe('a proposal', () => {
     expect((await posts()).length).toBe(before + 1);
   });
 
+  test('whose acceptance died before it made posts may be rejected once that is over', async () => {
+    const id = await propose();
+    const cutOff = (until: string) => world.product.db.sql`
+      update proposals set acceptances = 1, accepting_until = now() + ${until}::text::interval where id = ${id}`;
+    const reject = () => world.ann.client.post(`/proposals/${id}/reject`, { reason: 'no' });
+    await cutOff('1 minute');
+    expect((await reject()).status).toBe(409);
+    await cutOff('-1 second');
+    expect(await reject()).toMatchObject({ status: 200, body: { status: 'rejected' } });
+  });
+
   test('whose creation is refused stays pending, and may be rejected', async () => {
     const id = await propose({ type: 'schedule', date: '2020-01-01T00:00:00Z' });
     const refused = await accept(id);
