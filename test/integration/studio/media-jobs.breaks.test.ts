@@ -71,12 +71,12 @@ describe('a result that comes with the answer', () => {
     ['more than a number of the database', 1e30, 1e12],
     ['a part of a millionth', 0.5, 1],
     ['less than nothing', -5, 40_000],
-  ])('costs what makes sense where the provider states %s', async (_what, micros, told) => {
+  ])('costs what makes sense where the provider states %s', async (_what, micros, counted) => {
     work();
     const { id } = await begin({ results: ['inline'], micros });
     await world.comes(id, 'done');
-    expect(Number((await world.row(id))['cost_micros'])).toBe(told);
-    expect((await world.ledger(id)).at(-1)).toMatchObject({ kind: 'settlement', micros: told });
+    expect(Number((await world.row(id))['cost_micros'])).toBe(counted);
+    expect((await world.ledger(id)).at(-1)).toMatchObject({ kind: 'settlement', micros: counted });
   });
 
   test('is kept though the database is away when it comes, since it is paid for and lies nowhere else', async () => {

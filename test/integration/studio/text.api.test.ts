@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product and its scripted providers serve all cases
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
 import type { TextRequest } from '../../../src/providers/registry/index.ts';
