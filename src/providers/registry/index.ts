@@ -89,6 +89,7 @@ export type {
   Profile,
   Published,
   Series,
+  SettingValues,
   PublicProfile,
   Social,
   SocialAdapter,
@@ -98,7 +99,7 @@ export type { Renewal } from '../social/_login-steps.ts';
 export type { ConnectOptions } from '../social/_open.ts';
 export { type WriteContent, writerOf, type WrittenText } from '../social/_text.ts';
 export { checkFiles, checkPost, checkReach, type FileFacts, isConverted, type Issue } from '../social/_limits.ts';
-export { limitsOfItem, takesThread, type ThreadLimits } from '../social/_item-limits.ts';
+export { exceptionOf, limitsOfItem, takesThread, type ThreadLimits } from '../social/_item-limits.ts';
 export {
   type Content,
   type MultipartStore,

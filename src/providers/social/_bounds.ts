@@ -73,5 +73,7 @@ export interface FileLimits {
   /** Each has a picture that was chosen for it. */
   thumbnail?: true;
 }
+/** Values of settings of a post, by name; with dots a setting is inside of others. */
+export type SettingValues = Readonly<Record<string, string>>;
 /** Of comments that hold text alone. */
 export const WITHOUT_FILES = { media: 0, mediaTypes: [] } as const satisfies Partial<Limits>;

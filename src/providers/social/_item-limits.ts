@@ -1,4 +1,4 @@
-import type { Limits, Threads } from './_contract.ts';
+import type { Limits, SettingValues, Threads } from './_contract.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
 
@@ -8,6 +8,8 @@ export interface ThreadLimits {
   threads: Threads;
   /** Of a comment, where they are not those of a post. */
   commentLimits?: Partial<Limits> | undefined;
+  /** Posts that take no comments. */
+  commentsUnless?: readonly SettingValues[] | undefined;
 }
 
 /**
@@ -27,6 +29,12 @@ export function limitsOfItem(
 const settingAt = (settings: Settings, path: string): unknown =>
   path.split('.').reduce((value: unknown, key) => Object(value)[key] as unknown, settings);
 
+/** The values of one of `unless` that all stand in these settings; undefined where none does. */
+export const exceptionOf = (unless: readonly SettingValues[] = [], settings: Settings): SettingValues | undefined =>
+  unless.find((values) => Object.entries(values).every(([name, value]) => settingAt(settings, name) === value));
+
 /** Whether a post with these settings can have items behind the first one. */
 export const takesThread = (rules: ThreadLimits, settings: Settings): boolean =>
-  rules.threads !== 'none' && !limitsOfItem(rules, settings, false).single;
+  rules.threads !== 'none' &&
+  !limitsOfItem(rules, settings, false).single &&
+  !(rules.threads === 'comment' && exceptionOf(rules.commentsUnless, settings));

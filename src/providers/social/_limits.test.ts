@@ -228,6 +228,14 @@ describe('limitsOfItem', () => {
     expect([takes('reply'), takes('reply', 'article'), takes('none')]).toEqual([true, false, false]);
   });
 
+  test('say that a post which takes no comments has no thread of them, and one of replies', () => {
+    const commentsUnless = [{ type: 'article', 'more.state': 'draft' }];
+    const takes = (threads: 'comment' | 'reply', state: string, type = 'article') =>
+      takesThread({ limits, threads, commentsUnless }, { type, more: { state } });
+    expect([takes('comment', 'draft'), takes('reply', 'draft')]).toEqual([false, true]);
+    expect([takes('comment', 'public'), takes('comment', 'draft', 'post')]).toEqual([true, true]);
+  });
+
   test('of later items need no media', () => {
     expect(limitsOfItem({ limits: typed, threads: 'reply' }, { post_type: 'story' }, true)).toEqual({
       ...limits,

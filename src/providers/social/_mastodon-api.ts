@@ -151,6 +151,8 @@ export const mastodonApi = (declared: Brand) => {
     }),
     repost: {
       once,
+      // of a private one its author alone: https://docs.joinmastodon.org/methods/statuses/#boost
+      unless: [{ visibility: 'private' }, { visibility: 'direct' }],
       async send({ repost: { published }, ...call }) {
         const id = await idHere(call, published);
         await call.http.post(`${statusAt(id)}/reblog`, Status, { creates: true });

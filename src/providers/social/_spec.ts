@@ -3,7 +3,7 @@ import type { Manifest, Setup } from '../kit/declare/adapter.ts';
 import type { Field, Fields } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
 import type { App, Tokens } from '../kit/protocols/oauth.ts';
-import type { Limits, Pace, TextForm, Threads } from './_bounds.ts';
+import type { Limits, Pace, SettingValues, TextForm, Threads } from './_bounds.ts';
 import type { Login } from './_login.ts';
 import type { Plug } from './_plugs.ts';
 import type {
@@ -88,7 +88,11 @@ export interface CommentReads {
   lists?: 'top' | 'some';
 }
 /** A further thing that a channel can make, once: a comment, a repost. The answer names what was made. */
-type Making<C> = Once<C> & { send(call: C & Handle): Promise<Published> };
+type Making<C> = Once<C> & {
+  send(call: C & Handle): Promise<Published>;
+  /** Posts that it cannot be made for, such as drafts: those whose settings have all values of one of these. */
+  unless?: readonly SettingValues[];
+};
 type Commenting<F extends Fields> = Making<Connection<F> & NewComment> & {
   /** Comments can answer comments (`parent`). */
   replies?: true;

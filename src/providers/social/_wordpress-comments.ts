@@ -47,6 +47,7 @@ export const wordpressComments = {
     once: 'read-back',
     replies: true,
     limits: WITHOUT_FILES,
+    unless: [{ status: 'draft' }], // `rest_comment_draft_post`
     async send({ http, values, published, parent, post }) {
       if (placeOf(published).site !== values.domain) throw refused('rejected', 'The post is at another site');
       const json = { post: Number(published.id), content: post.text, ...(parent && { parent: Number(parent.id) }) };

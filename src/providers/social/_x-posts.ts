@@ -28,6 +28,8 @@ export const LIMITS: Limits = {
   byType: { setting: 'post_type', limits: { article: ARTICLE } },
 };
 
+/** A draft is not among the posts. */
+const DRAFT = [{ post_type: 'article', article_status: 'draft' }] as const;
 const Made = z.object({ data: z.object({ id: z.string() }) });
 const create = async (http: Http, json: object): Promise<Published> =>
   published((await http.post('/tweets', Made, { json, creates: true })).data.id);
@@ -68,6 +70,7 @@ export const xPosts = {
   comment: {
     once: 'read-back',
     replies: true,
+    unless: DRAFT,
     send: ({ http, post, published: of, parent }) =>
       create(http, { text: post.text, reply: { in_reply_to_tweet_id: (parent ?? of).id } }),
     find: ({ post, published: of, parent, ...own }) =>
@@ -75,6 +78,7 @@ export const xPosts = {
   },
   repost: {
     once: 'read-back',
+    unless: DRAFT,
     async send({ http, account, repost: { published: of } }) {
       const Reposted = z.object({ data: z.object({ retweeted: z.literal(true) }) });
       await http.post(`/users/${account}/retweets`, Reposted, { json: { tweet_id: of.id }, creates: true });

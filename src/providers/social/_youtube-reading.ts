@@ -81,6 +81,7 @@ export const youtubeReading = {
     once: 'read-back',
     replies: true,
     limits: { text: 10_000, ...WITHOUT_FILES },
+    unless: [{ selfDeclaredMadeForKids: 'yes' }], // https://support.google.com/youtube/answer/9632097
     async send({ http, published: { id: videoId }, parent, post }) {
       const text = { textOriginal: post.text };
       const { id } = parent

@@ -73,6 +73,7 @@ export default social({
   comment: {
     once: 'at-most-once',
     replies: true,
+    unless: [{ messageType: 'announcement' }], // it has no id that could be answered
     async send({ post, published, parent, ...line }) {
       return { id: await say(line, post.text, (parent ?? published).id), url: published.url };
     },

@@ -55,6 +55,8 @@ export function rulesOfNetwork(
     limits: limitsOfChannel(adapter.limits, server),
     threads: adapter.threads,
     commentLimits: adapter.comment?.limits,
+    commentsUnless: adapter.comment?.unless,
+    repostsUnless: adapter.repost?.unless,
     write: writerFor(deps, adapter),
     fileSettings: adapter.fileSettings,
     hasComments: adapter.comment !== undefined,

@@ -1,6 +1,6 @@
 import { AppError, invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
 import type { AutoPlug, PostPlug, SocialAdapter } from '../../providers/registry/index.ts';
-import { isValidValue } from '../posts/index.ts';
+import { checkPlugText, isValidValue, PLUG_TEXT } from '../posts/index.ts';
 import {
   activateConfiguration,
   type ConfigurationRow,
@@ -75,7 +75,12 @@ export async function saveConfiguration(
   const plug = adapter && autoPlugsOf(adapter).find(({ identifier }) => identifier === func);
   if (!plug) throw invalidField('func', 'names no auto plug of the network of this channel', 'unknown_plug');
   if (plug.disabled) throw pluggedOff('func');
-  return upsertConfiguration(deps.sql, { id: newId(), orgId, channelId, func, fields: judgedFields(plug, fields) });
+  const values = judgedFields(plug, fields);
+  if (plug.act === 'comment') {
+    const n = fields.findIndex(({ name }) => name === PLUG_TEXT);
+    checkPlugText(deps.channels.rules(adapter.id, adapter.version), fields[n]?.value ?? '', `fields.${n}.value`);
+  }
+  return upsertConfiguration(deps.sql, { id: newId(), orgId, channelId, func, fields: values });
 }
 
 const pluggedOff = (field: string) => invalidField(field, 'this plug is disabled and cannot be activated', 'disabled');

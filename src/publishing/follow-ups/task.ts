@@ -9,16 +9,13 @@ import {
   type OnceClass,
   type Published,
 } from '../../providers/registry/index.ts';
-import type { Connected } from '../posts/index.ts';
+import { type Connected, PLUG_TEXT } from '../posts/index.ts';
 import type { FollowUpsDeps } from './deps.ts';
 import type { FollowUp, PlugValue } from './row.ts';
 import type { FollowUpOutcome } from './rules.ts';
 
 /** What a channel is to do. */
 export type FollowUpTask = { act: 'comment'; text: string; parent?: NewComment['parent'] } | { act: 'repost' };
-
-/** The values of plugs have these names, whatever the network. */
-const TEXT = 'post';
 
 /** The plug as the network of its post declares it; undefined where it is declared no more, or there is none. */
 export const plugOf = (
@@ -53,7 +50,7 @@ export function taskOf(
   const plug = plugOf(deps, followUp);
   if (!plug) return end({ kind: 'unsupported', message: 'The network does not have this plug any more' });
   if (plug.act === 'repost') return { task: { act: 'repost' } };
-  const text = kind === 'auto_plug' ? valueOf(fields!, TEXT) : settings[`plug--${identifier}--${TEXT}`];
+  const text = kind === 'auto_plug' ? valueOf(fields!, PLUG_TEXT) : settings[`plug--${identifier}--${PLUG_TEXT}`];
   return { task: { act: 'comment', text: typeof text === 'string' ? text : '' } };
 }
 

@@ -6,6 +6,7 @@ import type {
   Media,
   OnceClass,
   PostPlug,
+  SettingValues,
   Social,
   SocialAdapter,
   ThreadLimits,
@@ -76,6 +77,8 @@ export interface NetworkRules extends ThreadLimits {
   fileSettings?: readonly string[] | undefined;
   /** A post can be commented on by its channel. */
   hasComments: boolean;
+  /** Posts that cannot be repeated. */
+  repostsUnless?: readonly SettingValues[] | undefined;
   /** The plugs that a post can ask for. */
   postPlugs: readonly PostPlug[];
   /** What the network allows of posts, where the adapter says so. */

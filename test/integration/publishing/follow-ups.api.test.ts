@@ -256,6 +256,7 @@ describe('plugs of networks and channels', () => {
     ['fields.0.value', { func: COMMENT, fields: [{ name: 'likesAmount', value: 7 }, fields[1]] }],
     ['fields.1.value', { func: COMMENT, fields: [fields[0], { name: 'post', value: 'ab' }] }],
     ['fields.1.value', { func: COMMENT, fields: [fields[0], { name: 'post', value: 'x'.repeat(10_001) }] }],
+    ['fields.1.value', { func: COMMENT, fields: [fields[0], { name: 'post', value: '<b> </b>' }] }], // no text
   ])('%s is refused with its path and nothing is stored [PL8, S143]', async (field, body) => {
     const before = await count('plug_configurations');
     const answer = await ann.client.post(`/integrations/${second}/plugs`, body);

@@ -2,7 +2,7 @@ import { AppError } from '../../../platform/kernel/index.ts';
 import { checkPost, type FileFacts, type Issue, limitsOfItem, takesThread } from '../../../providers/registry/index.ts';
 import type { NetworkRules } from '../ports.ts';
 import type { ChannelSummary } from './channels.ts';
-import { judgeFirstComment } from './follow-ups.ts';
+import { judgeFollowUps } from './follow-ups.ts';
 
 /** A thread to be held against what its network takes. */
 export interface JudgedThread {
@@ -26,7 +26,7 @@ interface JudgedItem {
  * What can be wrong with a thread. Create, edit, preflight and bulk all judge by this list, so a further part of a post
  * is judged everywhere once its check stands here.
  */
-const CHECKS: readonly ((thread: JudgedThread) => Iterable<Issue>)[] = [checkItems, judgeFirstComment];
+const CHECKS: readonly ((thread: JudgedThread) => Iterable<Issue>)[] = [checkItems, judgeFollowUps];
 
 /** What the network would refuse of a thread: every fault, with its field. */
 export const findIssues = (thread: JudgedThread): Issue[] => CHECKS.flatMap((check) => [...check(thread)]);

@@ -1,6 +1,13 @@
 import { cleanContents } from '../../../platform/content/index.ts';
 import { AppError, asksNothing, invalidField, isId } from '../../../platform/kernel/index.ts';
-import { checkPost, type Issue, limitsOfItem, type PostPlug } from '../../../providers/registry/index.ts';
+import {
+  checkPost,
+  exceptionOf,
+  type Issue,
+  limitsOfItem,
+  type PostPlug,
+  type SettingValues,
+} from '../../../providers/registry/index.ts';
 import type { NetworkRules } from '../ports.ts';
 import type { ChannelSummary } from './channels.ts';
 
@@ -10,6 +17,8 @@ type Settings = Readonly<Record<string, unknown>>;
 
 const LONGEST = 100_000;
 const MOST_CHANNELS = 100;
+/** The field of a plug that holds the text of its comment. */
+export const PLUG_TEXT = 'post';
 const PLUG_KEY = /^plug--(.+?)--(.+)$/s;
 const ON = new Set<unknown>([true, 'true']);
 const OFF = new Set<unknown>([false, 'false']);
@@ -18,8 +27,35 @@ const OFF = new Set<unknown>([false, 'false']);
 export const firstCommentOf = ({ firstComment }: Settings): string | undefined =>
   typeof firstComment === 'string' && firstComment.trim() !== '' ? firstComment : undefined;
 
-/** What the network would refuse of the first comment of a post. */
-export function* judgeFirstComment({ rules, settings, settingsAt }: Commented): Generator<Issue> {
+/** What the network would refuse of what is to follow a post. */
+export function* judgeFollowUps(post: Followed): Generator<Issue> {
+  const { rules, settings, settingsAt } = post;
+  const all = { ...post.channel.settings, ...settings };
+  const not = {
+    comment: exceptionOf(rules.commentsUnless, all),
+    repost: exceptionOf(rules.repostsUnless, all),
+  };
+  if (not.comment && rules.hasComments && firstCommentOf(settings) !== undefined)
+    yield {
+      field: `${settingsAt}.firstComment`,
+      message: `first comment: ${without('comments', not.comment)}`,
+      rule: 'unsupported',
+    };
+  else yield* judgeFirstComment(post);
+  for (const [identifier, asked] of plugsIn(settings)) {
+    const { act } = rules.postPlugs.find((one) => one.identifier === identifier) ?? {};
+    const values = act && ON.has(asked.get('active')) && not[act];
+    if (!values) continue;
+    const field = `${settingsAt}.plug--${identifier}--active`;
+    yield { field, message: without(act === 'repost' ? 'reposts' : 'comments', values), rule: 'unsupported' };
+  }
+}
+const without = (what: string, values: SettingValues): string =>
+  `a post takes no ${what} with ${Object.entries(values)
+    .map(([name, value]) => `${name} ${value}`)
+    .join(' and ')}`;
+
+function* judgeFirstComment({ rules, settings, settingsAt }: Followed): Generator<Issue> {
   const asked = firstCommentOf(settings);
   if (asked === undefined || !rules.hasComments) return;
   const field = `${settingsAt}.firstComment`;
@@ -41,8 +77,9 @@ export function* judgeComment(rules: NetworkRules, content: string, field: strin
 }
 
 /** A post with its network; `settingsAt`: the field of its settings. */
-interface Commented {
+interface Followed {
   rules: NetworkRules;
+  channel: { settings: Settings };
   settings: Settings;
   settingsAt: string;
 }
@@ -75,6 +112,13 @@ const idsOf = (value: unknown): string[] =>
       )
     : [];
 
+type Acting = Pick<ChannelSummary, 'providerId' | 'providerVersion'>;
+/** The channels that plugs can name, and what their networks take. */
+interface Actors {
+  channels: ReadonlyMap<string, Acting>;
+  rulesOf: (providerId: string, providerVersion: string) => NetworkRules;
+}
+
 /**
  * Refuses settings that ask for what cannot follow the post: 400 naming the key below `at`. A plug that is off, and a
  * first comment where the network has none, ask for nothing.
@@ -83,7 +127,7 @@ export function checkFollowUps(
   settings: Settings,
   at: string,
   { postPlugs }: Pick<NetworkRules, 'postPlugs'>,
-  channels: ReadonlyMap<string, Pick<ChannelSummary, 'providerId'>>,
+  actors: Actors,
 ): void {
   const { firstComment } = settings;
   if (!asksNothing(firstComment) && (typeof firstComment !== 'string' || firstComment.length > LONGEST))
@@ -101,26 +145,39 @@ export function checkFollowUps(
         `takes effect only with plug--${identifier}--active, which must be true or false`,
         'inactive',
       );
-    checkChannels(plug, asked.get('integrations'), key('integrations'), channels);
+    const picked = checkChannels(plug, asked.get('integrations'), key('integrations'), actors);
     checkFields(plug, asked, key);
+    if (plug.act !== 'comment') continue;
+    const text = asked.get(PLUG_TEXT);
+    for (const network of networksOf(picked, actors))
+      checkPlugText(network, typeof text === 'string' ? text : '', key(PLUG_TEXT));
   }
 }
 
-function checkChannels(
-  { pickIntegration }: PostPlug,
-  value: unknown,
-  at: string,
-  channels: ReadonlyMap<string, Pick<ChannelSummary, 'providerId'>>,
-): void {
+function checkChannels({ pickIntegration }: PostPlug, value: unknown, at: string, { channels }: Actors): Acting[] {
   const ids = idsOf(value);
   if (ids.length === 0 || ids.length > MOST_CHANNELS)
     throw invalidField(at, `must be a list of 1 to ${MOST_CHANNELS} channels, each as {id}`, 'invalid_type');
-  for (const [n, id] of ids.entries()) {
+  return ids.map((id, n) => {
     const channel = channels.get(id);
     if (!channel) throw invalidField(`${at}.${n}.id`, 'names no channel of this organization', 'unknown_id');
     if (!pickIntegration.includes(channel.providerId))
       throw invalidField(`${at}.${n}.id`, `must be a channel of ${pickIntegration.join(', ')}`, 'other_provider');
-  }
+    return channel;
+  });
+}
+
+/** What the networks of these channels take, each once. */
+const networksOf = (channels: readonly Acting[], { rulesOf }: Actors): NetworkRules[] => {
+  const networks = new Map(channels.map((channel) => [`${channel.providerId}@${channel.providerVersion}`, channel]));
+  return [...networks.values()].map(({ providerId, providerVersion }) => rulesOf(providerId, providerVersion));
+};
+
+/** Refuses the text of a plug that the network would not take as a comment: 400 naming `field`. */
+export function checkPlugText(rules: NetworkRules, text: string, field: string): void {
+  const [content = ''] = cleanContents([{ field, content: text }]);
+  for (const { message, rule } of judgeComment(rules, content, field))
+    throw invalidField(field, `${rules.title}: ${message}`, rule);
 }
 
 function checkFields({ fields }: PostPlug, asked: Asked, key: (name: string) => string): void {

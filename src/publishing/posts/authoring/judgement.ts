@@ -181,7 +181,7 @@ function judgeElement(deps: Needs, given: Given): JudgedElement {
     })),
   };
   const issues = isQueued(body, root) ? findIssues(thread) : undefined;
-  const settings = settingsFault(thread, channels);
+  const settings = settingsFault(deps, thread, channels);
   const content = issues && contentFault(thread, issues);
   const named = files.settings.flatMap(({ setting, field }) =>
     !settings && rules.fileSettings?.includes(setting) ? [field] : [],
@@ -245,12 +245,13 @@ function rulesOrFault(deps: Needs, channel: ChannelSummary): NetworkRules | AppE
 }
 
 function settingsFault(
+  deps: Needs,
   { rules, settings, settingsAt }: JudgedThread,
   channels: ReadonlyMap<string, ChannelSummary>,
 ): AppError | undefined {
   try {
     rules.checkSettings(settings, settingsAt);
-    checkFollowUps(settings, settingsAt, rules, channels);
+    checkFollowUps(settings, settingsAt, rules, { channels, rulesOf: deps.channels.rules });
     return undefined;
   } catch (error) {
     return refusal(error);

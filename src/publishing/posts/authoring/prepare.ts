@@ -132,15 +132,16 @@ async function editedRecurrence(
 
 /** Of settings that are merged, what is stored already was judged when it came. */
 async function checkFollowUpsOfEdit(
-  { sql }: Needs,
+  deps: Needs,
   orgId: string,
   { sent, settings, merge }: Record<'sent' | 'settings', Readonly<Record<string, unknown>>> & { merge: boolean },
   rules: NetworkRules,
 ): Promise<void> {
   if (merge && !Object.keys(sent).some((key) => key === 'firstComment' || key.startsWith('plug--'))) return;
   const ids = pickedIn(settings);
-  const picked = ids.length === 0 ? [] : await findChannelSummaries(sql, { orgId, ids });
-  checkFollowUps(settings, 'settings', rules, new Map(picked.map((channel) => [channel.id, channel])));
+  const picked = ids.length === 0 ? [] : await findChannelSummaries(deps.sql, { orgId, ids });
+  const channels = new Map(picked.map((channel) => [channel.id, channel]));
+  checkFollowUps(settings, 'settings', rules, { channels, rulesOf: deps.channels.rules });
 }
 
 /** The fields of settings that name another file than the stored ones: those were judged when they came. */

@@ -61,6 +61,13 @@ async function judged(provider: string, made: Made) {
 const reddit = (value: object) => ({ subreddit: [{ value: { subreddit: 'birds', title: 'A title', ...value } }] });
 const article = { post_type: 'article', article_title: 'A title' };
 const title = { title: 'A title' };
+const comment = { firstComment: 'First' };
+/** A plug by which a channel of the same network acts for a post. */
+const plug = async (provider: string, name: string, text?: string) => ({
+  [`plug--${provider}-${name}--active`]: true,
+  [`plug--${provider}-${name}--integrations`]: [{ id: await channelOf(provider) }],
+  ...(text !== undefined && { [`plug--${provider}-${name}--post`]: text }),
+});
 const FIRST = 'posts.0.value.0.image';
 const SECOND = 'posts.0.value.1';
 
@@ -152,6 +159,71 @@ describe.each<[provider: string, what: string, wrong: () => Promise<Made>, field
     'posts.0.settings.audio',
     async () => ({ value: [await item('picture')], settings: { audio: null } }),
   ],
+  [
+    'x',
+    'a first comment below the draft of an article',
+    async () => ({ value: [await item()], settings: { ...article, ...comment, article_status: 'draft' } }),
+    'posts.0.settings.firstComment',
+    async () => ({ value: [await item()], settings: { ...comment, article_status: 'draft' } }),
+  ],
+  [
+    'x',
+    'a repost of the draft of an article',
+    async () => ({
+      value: [await item()],
+      settings: { ...article, article_status: 'draft', ...(await plug('x', 'repost-from')) },
+    }),
+    'posts.0.settings.plug--x-repost-from--active',
+    async () => ({ value: [await item()], settings: { ...article, ...(await plug('x', 'repost-from')) } }),
+  ],
+  [
+    'mastodon',
+    'a repost of a post for those who are mentioned',
+    async () => ({
+      value: [await item()],
+      settings: { visibility: 'direct', ...(await plug('mastodon', 'repost-from')) },
+    }),
+    'posts.0.settings.plug--mastodon-repost-from--active',
+    async () => ({ value: [await item()], settings: { visibility: 'direct', ...comment } }),
+  ],
+  [
+    'wordpress',
+    'a first comment below a draft',
+    async () => ({ value: [await item()], settings: { ...title, ...comment, status: 'draft' } }),
+    'posts.0.settings.firstComment',
+    async () => ({ value: [await item()], settings: { ...title, ...comment, status: 'pending' } }),
+  ],
+  [
+    'wordpress',
+    'a thread below a draft',
+    async () => ({ value: [await item(), await item()], settings: { ...title, status: 'draft' } }),
+    SECOND,
+    async () => ({ value: [await item(), await item()], settings: title }),
+  ],
+  [
+    'twitch',
+    'a first comment below an announcement',
+    async () => ({ value: [await item()], settings: { ...comment, messageType: 'announcement' } }),
+    'posts.0.settings.firstComment',
+    async () => ({ value: [await item(), await item()], settings: { messageType: 'announcement' } }),
+  ],
+  [
+    'youtube',
+    'a first comment below a video for children',
+    async () => ({
+      value: [await item('film')],
+      settings: { ...title, ...comment, selfDeclaredMadeForKids: 'yes' },
+    }),
+    'posts.0.settings.firstComment',
+    async () => ({ value: [await item('film')], settings: { ...title, ...comment, selfDeclaredMadeForKids: 'no' } }),
+  ],
+  [
+    'x',
+    'a comment of another channel that is too long',
+    async () => ({ value: [await item()], settings: await plug('x', 'comment-from', 'a'.repeat(281)) }),
+    'posts.0.settings.plug--x-comment-from--post',
+    async () => ({ value: [await item()], settings: await plug('x', 'comment-from', 'a'.repeat(280)) }),
+  ],
 ])('%s: %s', (provider, _, wrong, field, right) => {
   test('is refused with its field by create and preflight, and what is within the limit is taken [S108]', async () => {
     expect(await judged(provider, await wrong())).toBe(field);
@@ -187,4 +259,7 @@ test('an edit to what the network refuses is 400 with its field, and the post st
   const two = await create(await bodyOf('x', { value: [await item(), await item()] }));
   const typed = await ann.client.send('PATCH', `/posts/${two.body[0].postId}`, { settings: article });
   expect([typed.status, typed.body.errors[0].field]).toEqual([400, 'thread.0']);
+  const site = await create(await bodyOf('wordpress', { value: [await item()], settings: { ...title, ...comment } }));
+  const drafted = await ann.client.send('PATCH', `/posts/${site.body[0].postId}`, { settings: { status: 'draft' } });
+  expect([drafted.status, drafted.body.errors[0].field]).toEqual([400, 'settings.firstComment']);
 });
