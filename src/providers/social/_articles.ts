@@ -5,25 +5,21 @@ import { publicUrlOf } from './_limits.ts';
 // What networks for articles have in common: settings that name a title, a cover and tags, files inside the text, and
 // files and drafts that are there before an article is public.
 
+const Address = z.url({ protocol: /^https?$/ }).max(4_096);
 /** The title of an article, without blanks around it. */
 export const Title = (most: number, least = 1) => z.string().trim().min(least).max(most);
 export const Subtitle = z.string().trim().max(250).optional();
 /** A file chosen in a setting: its public address, or the file as the library shows it; empty where none is chosen. */
 export const FileSetting = z
-  .union([
-    z.literal(''),
-    z.url({ protocol: /^https?$/ }),
-    z.object({ path: z.url({ protocol: /^https?$/ }) }).transform(({ path }) => path),
-  ])
+  .union([z.literal(''), Address, z.object({ path: Address }).transform(({ path }) => path)])
   .optional();
 /** The address at which an article was published first. */
-export const Canonical = z.union([z.literal(''), z.url({ protocol: /^https?$/ })]).optional();
+export const Canonical = z.union([z.literal(''), Address]).optional();
 /** The id of a publication at the network. */
 export const PublicationId = z.string().regex(/^[\w-]{1,64}$/);
-const Tag = z.union([z.string(), z.object({ value: z.string() }).transform(({ value }) => value)]);
-/** Tags as texts, or as the form sends them. */
-export const TagList = z.array(Tag);
-export const Tags = (most: number) => TagList.max(most).optional();
+/** Tags as texts, or as the form sends them; `words` say what each has to be. */
+export const TagList = (tag: z.ZodString, words: string) =>
+  z.array(z.union([tag, z.object({ value: tag }).transform(({ value }) => value)], words));
 
 /** The text in markdown with its pictures below it: at the addresses that the network gave them, else at ours. */
 export const withPictures = (

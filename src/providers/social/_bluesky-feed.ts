@@ -20,10 +20,13 @@ import type { Operations, Published } from './_contract.ts';
 export const Settings = z.looseObject({
   replyGate: z.enum(['everyone', 'nobody', 'mentioned', 'followers', 'following']).optional(),
   languages: z
-    .array(z.string().regex(/^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8})*$/))
+    .array(z.string().regex(/^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8}){0,4}$/))
     .max(3)
     .optional(),
-  selfLabels: z.array(z.enum(['sexual', 'nudity', 'porn', 'graphic-media'])).optional(),
+  selfLabels: z
+    .array(z.enum(['sexual', 'nudity', 'porn', 'graphic-media']))
+    .max(10)
+    .optional(),
 });
 
 const GATES: Readonly<Record<string, readonly string[]>> = {

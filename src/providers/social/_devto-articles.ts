@@ -1,14 +1,11 @@
 import { z } from 'zod';
-import { Canonical, FileSetting, Tags, Title, withPictures } from './_articles.ts';
+import { Canonical, FileSetting, TagList, Title, withPictures } from './_articles.ts';
 import type { Operations, Post, Published } from './_contract.ts';
 
 const TAG = /^[\p{L}\p{N}]{1,30}$/u;
 export const Settings = z.looseObject({
   title: Title(128),
-  tags: Tags(4).refine(
-    (tags) => (tags ?? []).every((tag) => TAG.test(tag)),
-    'each tag has letters and digits only, at most 30',
-  ),
+  tags: TagList(z.string().regex(TAG), 'a tag has letters and digits only, at most 30').max(4).optional(),
   main_image: FileSetting,
   canonical: Canonical,
   organization: z.union([z.string().regex(/^\d{0,18}$/), z.int()]).optional(),

@@ -26,7 +26,15 @@ export const Settings = z.looseObject({
   main_image: FileSetting,
   canonical: Canonical,
   publication: PublicationId,
-  tags: TagList.min(1).max(15),
+  tags: TagList(
+    z
+      .string()
+      .max(100)
+      .regex(/[\p{L}\p{N}]/u),
+    'a tag has letters or digits, at most 100',
+  )
+    .min(1)
+    .max(15),
 });
 const Draft = data({ createDraft: z.object({ draft: z.object({ id: z.string() }) }) });
 const Post = data({ publishDraft: z.object({ post: z.object({ id: z.string(), url: z.string() }) }) });

@@ -37,13 +37,17 @@ export const limits = {
   },
 } as const satisfies Limits;
 
+const UserName = z.string().regex(/^@?[\w.]{1,30}$/);
 /** A user name as text, or as the form sends it. */
 const Name = z
-  .union([
-    z.string(),
-    z.object({ label: z.string() }).transform(({ label }) => label),
-    z.object({ value: z.string() }).transform(({ value }) => value),
-  ])
+  .union(
+    [
+      UserName,
+      z.object({ label: UserName }).transform(({ label }) => label),
+      z.object({ value: UserName }).transform(({ value }) => value),
+    ],
+    'a user name has letters, digits, dots and underscores, at most 30',
+  )
   .transform((name) => name.replace(/^@/, ''));
 const volume = z.number().min(0).max(100).optional();
 export const Settings = z.looseObject({
@@ -51,7 +55,7 @@ export const Settings = z.looseObject({
   is_trial_reel: z.boolean().optional(),
   graduation_strategy: z.enum(['MANUAL', 'SS_PERFORMANCE']).nullish(),
   collaborators: z.array(Name).max(3).optional(),
-  audio: z.looseObject({ id: z.string().min(1), audio_volume: volume, video_volume: volume }).nullish(),
+  audio: z.looseObject({ id: z.string().min(1).max(100), audio_volume: volume, video_volume: volume }).nullish(),
 });
 type Typed = z.output<typeof Settings>;
 

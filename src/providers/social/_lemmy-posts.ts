@@ -12,7 +12,7 @@ export const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'
 
 const Target = z.looseObject({
   id: z.union([z.string().regex(/^\d{1,18}$/), z.int().positive()]).transform(Number),
-  subreddit: z.string().optional(),
+  subreddit: z.string().max(500).optional(),
   title: z.string().min(3).max(200),
   url: Canonical,
 });

@@ -15,7 +15,7 @@ const RELAYS = [
   'wss://vault.iris.to',
 ];
 export const MAX_RELAYS = 10;
-export const Relay = z.url({ protocol: /^wss?$/ });
+export const Relay = z.url({ protocol: /^wss?$/ }).max(4_096);
 
 export const relaysOf = (typed: string): string[] => [...new Set(typed.split(/[\s,]+/).filter((one) => one !== ''))];
 

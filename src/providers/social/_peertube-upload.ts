@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { contentRanges } from '../kit/protocols/upload/session-forms.ts';
 import type { Http } from '../kit/wire/http.ts';
-import { Tags } from './_articles.ts';
+import { TagList } from './_articles.ts';
 import type { Post, Published } from './_contract.ts';
 import { channelOf } from './_peertube-channel.ts';
 import type { VideoSession } from './_video-session.ts';
@@ -15,18 +15,18 @@ const Id = z
 export const Settings = z.looseObject({
   title: z.string().min(3).max(120),
   channel: Id,
-  privacy: Id.refine((privacy) => privacy === undefined || privacy <= 4, '1 public, 2 unlisted, 3 private, 4 internal'),
+  privacy: z
+    .union([z.string().regex(/^[1-4]$/), z.int().min(1).max(4)], '1 public, 2 unlisted, 3 private, 4 internal')
+    .transform(Number)
+    .optional(),
   category: Id,
   licence: Id,
   language: z
     .string()
-    .regex(/^[a-zA-Z]{2,3}(?:-[a-zA-Z]{2,8})*$/)
+    .regex(/^[a-zA-Z]{2,3}(?:-[a-zA-Z]{2,8}){0,4}$/)
     .optional(),
   nsfw: z.boolean().optional(),
-  tags: Tags(5).refine(
-    (tags) => (tags ?? []).every(({ length }) => length >= 2 && length <= 30),
-    'each tag has 2 to 30 characters',
-  ),
+  tags: TagList(z.string().min(2).max(30), 'a tag has 2 to 30 characters').max(5).optional(),
 });
 export type Settings = z.output<typeof Settings>;
 

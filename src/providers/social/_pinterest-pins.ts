@@ -7,7 +7,7 @@ const NEWEST = '100';
 const ANSWER_BYTES = 4 * 1024 * 1024;
 
 export const Settings = z.looseObject({
-  board: z.string().regex(/^\d+$/),
+  board: z.string().regex(/^\d{1,64}$/),
   title: z.string().max(100).optional(),
   link: z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(2_048)]).optional(),
   dominant_color: z.union([z.literal(''), z.string().regex(/^#[0-9a-f]{6}$/i)]).optional(),

@@ -24,7 +24,7 @@ const Target = z
     type: z.enum(['self', 'link', 'media']).optional(),
     url: Canonical,
     is_flair_required: z.boolean().optional(),
-    flair: z.looseObject({ id: z.string(), name: z.string().optional() }).nullish(),
+    flair: z.looseObject({ id: z.string().max(36), name: z.string().max(64).optional() }).nullish(),
   })
   .refine(({ type, url }) => type !== 'link' || url, { path: ['url'], message: 'a link post needs an address' })
   .refine(({ is_flair_required: needed, flair }) => !needed || flair?.id, {

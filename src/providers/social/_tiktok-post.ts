@@ -25,6 +25,7 @@ const FULL_HD = 1_920 * 1_080;
 /** A range has at least 5 MB, the last one at most 128 MB; there are at most 1,000. */
 const RANGE_BYTES = 8 * 1024 * 1024;
 
+const InAppOnly = z.literal('', 'can be chosen in the app of TikTok only').optional();
 export const Settings = z
   .looseObject({
     title: z.string().max(90).optional(),
@@ -39,14 +40,13 @@ export const Settings = z
     brand_content_toggle: z.boolean().default(false),
     brand_organic_toggle: z.boolean().default(false),
     video_made_with_ai: z.boolean().default(false),
-    music: z.string().max(200).optional(),
-    location: z.string().max(200).optional(),
+    music: InAppOnly,
+    location: InAppOnly,
   })
   .check(({ value, issues }) => {
     const fault = (key: string, message: string) => issues.push({ code: 'custom', path: [key], message, input: value });
     const { content_posting_method: method, privacy_level: level, brand_content_toggle: isBranded } = value;
     if (method === 'DIRECT_POST' && level === undefined) fault('privacy_level', 'is needed for a direct post'); // no default: TikTok's rules
-    for (const key of ['music', 'location']) if (value[key]) fault(key, 'can be chosen in the app of TikTok only');
     if (isBranded && level === 'SELF_ONLY') fault('brand_content_toggle', 'cannot be set for a post that only you see');
   });
 export type Settings = z.output<typeof Settings>;

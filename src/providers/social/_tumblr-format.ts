@@ -11,7 +11,14 @@ export const Settings = z.looseObject({
   title: z.string().max(4_096).optional(),
   link: Canonical,
   sourceUrl: Canonical,
-  tags: z.union([z.string().max(1_000), TagList.max(30).transform((tags) => tags.join(','))]).optional(),
+  tags: z
+    .union([
+      z.string().max(1_000),
+      TagList(z.string().max(140), 'a tag has at most 140 characters')
+        .max(30)
+        .transform((tags) => tags.join(',')),
+    ])
+    .optional(),
 });
 type Chosen = z.output<typeof Settings>;
 

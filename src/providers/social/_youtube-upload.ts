@@ -14,12 +14,12 @@ export const Settings = z.looseObject({
   type: z.enum(['public', 'unlisted', 'private']).default('public'),
   selfDeclaredMadeForKids: z.enum(['yes', 'no']).optional(),
   thumbnail: FileSetting,
-  tags: TagList.refine(
-    (tags) => tags.reduce((sum, tag) => sum + tag.length + (tag.includes(' ') ? 2 : 0), 0) <= TAG_CHARACTERS,
-    {
+  tags: TagList(z.string().min(1).max(TAG_CHARACTERS), `a tag has at most ${TAG_CHARACTERS} characters`)
+    .max(TAG_CHARACTERS)
+    .refine((tags) => tags.reduce((sum, tag) => sum + tag.length + (tag.includes(' ') ? 2 : 0), 0) <= TAG_CHARACTERS, {
       message: `all tags together are longer than ${TAG_CHARACTERS} characters`,
-    },
-  ).optional(),
+    })
+    .optional(),
 });
 
 export const published = (id: string): Published => ({

@@ -6,7 +6,7 @@ import {
   madeOf,
   PublicationId,
   Subtitle,
-  Tags,
+  TagList,
   Title,
   uploadNext,
   urlsOf,
@@ -54,7 +54,7 @@ export default social({
     subtitle: Subtitle,
     canonical: Canonical,
     publication: z.union([z.literal(''), PublicationId]).optional(),
-    tags: Tags(4),
+    tags: TagList(z.string().min(1).max(25), 'a tag has at most 25 characters').max(4).optional(), // longer ones are ignored
   }),
 
   async profile({ http }) {

@@ -28,6 +28,7 @@ import {
   sharedWire,
   type Suite,
 } from './provider-suite.ts';
+import { settingCheck } from './setting-bounds.ts';
 
 export type { Asks, Case, Exchange, Refusal, Says } from './provider-suite.ts';
 
@@ -328,6 +329,7 @@ function ownChecks(adapter: SocialAdapter, fixture: SocialFixture): Check[] {
   const { cases, values } = fixture;
   const shown = new Set(cases.map(({ operation }) => operation));
   const { login } = adapter;
+  const usable = (cases.find(({ operation }) => operation === 'publish')!.input as PostInput).settings ?? {};
   return [
     {
       name: 'has a case for every tool, and for every step of its login',
@@ -351,7 +353,6 @@ function ownChecks(adapter: SocialAdapter, fixture: SocialFixture): Check[] {
     {
       name: 'keeps settings it does not know, and names the field of each wrong one [T6]',
       async run() {
-        const usable = (cases.find(({ operation }) => operation === 'publish')!.input as PostInput).settings ?? {};
         const more = { ...usable, __type: adapter.id, invented: { deep: 1 } };
         expect(adapter.settings.parse(more)).toMatchObject({ invented: { deep: 1 } });
         for (const [key, { type }] of Object.entries(settingsOf(adapter))) {
@@ -361,6 +362,7 @@ function ownChecks(adapter: SocialAdapter, fixture: SocialFixture): Check[] {
         }
       },
     },
+    settingCheck(adapter, usable),
     {
       name: 'refuses stored settings that it does not take any more before anything is sent',
       async run() {

@@ -4,6 +4,7 @@ import { localProviders } from '../../../support/worlds/providers.ts';
 // Values that a network refuses and whose type does not tell: they are named when a post is made, not when it is due.
 
 const dated = { eventTitle: 'Half price', eventStartDate: '2026-12-01' };
+const hashnode = { title: 'A title', publication: 'p' };
 const WRONG: readonly [id: string, field: string, settings: object, right: object][] = [
   ['devto', 'tags', { title: 'A title', tags: ['web dev'] }, { title: 'A title', tags: ['WebDev', { value: 'go' }] }],
   ['devto', 'tags', { title: 'A title', tags: ['a', 'b', 'c', 'd', 'e'] }, { title: 'A title', tags: [] }],
@@ -15,6 +16,22 @@ const WRONG: readonly [id: string, field: string, settings: object, right: objec
     { topicType: 'EVENT', ...dated, eventEndDate: '2026-12-02' },
   ],
   ['gmb', 'callToActionUrl', { callToActionType: 'SHOP' }, { callToActionType: 'CALL' }],
+  [
+    'medium',
+    'tags',
+    { title: 'A title', tags: ['x'.repeat(26)] }, // Medium ignores longer tags without a word
+    { title: 'A title', tags: ['x'.repeat(25)] },
+  ],
+  [
+    'reddit',
+    'subreddit',
+    { subreddit: [{ value: { subreddit: 'birds', title: 'A title', flair: { id: 'x'.repeat(37) } } }] },
+    { subreddit: [{ value: { subreddit: 'birds', title: 'A title', flair: { id: 'x'.repeat(36) } } }] },
+  ],
+  ['instagram', 'collaborators', { collaborators: ['two words'] }, { collaborators: ['@ann.b_c', { label: 'ann' }] }],
+  ['bluesky', 'selfLabels', { selfLabels: Array(11).fill('porn') }, { selfLabels: Array(10).fill('porn') }],
+  ['peertube', 'privacy', { title: 'A title', privacy: 5 }, { title: 'A title', privacy: '4' }],
+  ['hashnode', 'tags', { ...hashnode, tags: ['!'] }, { ...hashnode, tags: ['C++'] }], // a tag is known by its letters
   ['tiktok', 'privacy_level', {}, { content_posting_method: 'UPLOAD' }],
   ['pinterest', 'dominant_color', { board: '1', dominant_color: 'red' }, { board: '1', dominant_color: '#ff0000' }],
 ];
