@@ -30,8 +30,11 @@ afterAll(async () => {
   await db[Symbol.asyncDispose]();
 });
 
-/** A network that takes a piece of a body now and then, until its gate opens: then all that is left. */
-async function startNetwork() {
+/**
+ * A network that takes a piece of a body now and then, until its gate opens: then all that is left. `answersTexts`: what
+ * comes without a file is answered at once.
+ */
+async function startNetwork({ answersTexts = false } = {}) {
   const takes = gate();
   const seen = { begun: 0, cut: 0, taken: [] as number[] };
   const server = createServer((message: IncomingMessage, response: ServerResponse) => {
@@ -44,8 +47,9 @@ async function startNetwork() {
       message.pause();
       void Promise.race([takes.passed, systemClock.sleep(500)]).then(() => message.resume());
     });
+    const isText = message.headers['content-type'] === 'application/json';
     message.on('end', () => {
-      void takes.passed.then(() => {
+      void (isText && answersTexts ? Promise.resolve() : takes.passed).then(() => {
         seen.taken.push(bytes);
         response.setHeader('content-type', 'application/json').end('{"id":"1"}');
       });
@@ -253,4 +257,28 @@ test('a post without files has no longer than ever, and nothing is written while
   expect(await host.renews()).toBe(false);
   host.passes(5_000);
   expect(await ended).toMatchObject({ kind: 'lost', message: 'No answer within 60 s' });
+});
+
+test('a film that is under way leaves the posts of other channels of its network a place', async () => {
+  await using network = await startNetwork({ answersTexts: true });
+  await using host = await openHost(network);
+  const { posts } = host;
+  const { orgId, channelId, channelIds } = await seedOrg(db.sql, 13);
+  const file = { media: [{ path: `${site.url}/film.mp4`, alt: '' }] };
+  const made = channelIds.map((id) => newPost(id, id === channelId ? file : {}));
+  await posts.admitPosts(orgId, [{ posts: made, createdBy: orgId }]);
+  const send = async (id: string) => {
+    const next = await posts.claimNext(orgId, id);
+    if (next.kind !== 'claimed') throw new Error(`Not claimed: ${next.kind}`);
+    const outcome = await posts.sendPost(next.claimed);
+    await posts.settleAttempt(next.claimed, outcome);
+    return outcome.kind;
+  };
+  const upload = send(channelId);
+  await eventually('the film has arrived', () => network.seen.begun === 1);
+  const texts = await Promise.all(channelIds.slice(1).map(send));
+  expect(texts).toEqual(Array(12).fill('published'));
+  expect([network.seen.begun, network.seen.taken.filter((bytes) => bytes > FILM.length)]).toEqual([13, []]);
+  network.takes();
+  expect(await upload).toBe('published');
 });
