@@ -65,8 +65,8 @@ export async function beginUpload(
       await store.insertUpload(tx, row);
     });
   } catch (error) {
-    // what cannot be taken back now can be gone on with, and is given up when it is old
-    await takeBack(deps, row)
+    // what cannot be dropped now can be gone on with, and is given up when it is old
+    await dropUnheard(deps, row)
       .then(() => multipart.abort(upload))
       .catch(() => undefined);
     throw error;
@@ -75,7 +75,7 @@ export async function beginUpload(
 }
 
 /** Deletes the row of an upload that nobody hears of: its commit may have held, or still be under way, which is waited for. */
-const takeBack = ({ sql }: Pick<UploadsDeps, 'sql'>, { orgId, id }: store.UploadRow) =>
+const dropUnheard = ({ sql }: Pick<UploadsDeps, 'sql'>, { orgId, id }: store.UploadRow) =>
   sql.begin(async (tx) => {
     await store.lockUploads(tx, orgId);
     await store.dropUpload(tx, orgId, id);
