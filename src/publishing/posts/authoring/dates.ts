@@ -30,7 +30,7 @@ export function readDate(text: string): Date | undefined {
 export function asDate(text: string, { issues }: { issues: z.core.$ZodRawIssue[] }): Date {
   const date = judgeDate(text);
   if (typeof date !== 'string') return date;
-  issues.push({ code: 'custom', message: date, input: text });
+  issues.push({ code: 'invalid_format', format: 'datetime', message: date, input: text });
   return z.NEVER;
 }
 /** A date of ISO 8601 as an instant. */

@@ -191,7 +191,7 @@ describe('what follows posts', () => {
         returning id, channel_id
       )
       insert into post_follow_ups (org_id, post_id, kind, channel_id, due_at)
-      select ${orgId}, id, 'first_comment', channel_id, now() - interval '6 s'
+      select ${orgId}, id, 'first_comment', channel_id, now() - interval '36 s'
       from published`;
   }
   const followUps = () => db.sql<{ state: string; failures: number; waits: boolean; told: string[] }[]>`
@@ -218,7 +218,7 @@ describe('what follows posts', () => {
       expect(await circuits()).toEqual([]);
     });
     await settles(async () => {
-      await db.sql`update post_follow_ups set due_at = now() - interval '6 s' where incarnation is null and due_at > now()`;
+      await db.sql`update post_follow_ups set due_at = now() - interval '36 s' where incarnation is null and due_at > now()`;
       await world.reconciler.sweep();
       expect(await followUps()).toMatchObject([{ state: 'done', failures: 0 }]);
     });
@@ -235,7 +235,7 @@ describe('what follows posts', () => {
     await settles(async () => expect(await followUps()).toMatchObject([{ state: 'waiting', waits: true }]));
     await db.sql`update circuits set probe_at = now() + interval '5 minutes'`;
     const sweepAgain = async () => {
-      await db.sql`update post_follow_ups set due_at = now() - interval '6 s' where incarnation is null and due_at > now()`;
+      await db.sql`update post_follow_ups set due_at = now() - interval '36 s' where incarnation is null and due_at > now()`;
       await world.reconciler.sweep();
     };
     await db.sql`update post_follow_ups set circuit_since = now() - interval '23 hours'`;
