@@ -60,9 +60,11 @@ export function retryDelay(
 const LOOK_UPS = [2, 4, 8, 15, 30, 60, 120, 300, 300, 600, 900, 1_800, 1_800, 3_600].map((seconds) => seconds * SECOND);
 /** When to ask the network again that did not say, or undefined: a person decides. */
 export const lookUpDelay = (lookUps: number): number | undefined => LOOK_UPS[lookUps];
-const POLLS = 200;
 /** How long a network may work on a post whose adapter does not say, and how long it may take to get ready for one. */
 export const PROCESSES_WITHIN_MS = 24 * HOUR;
+/** When to poll again a network that has worked for `sinceMs`: as its adapter says, and more seldom what takes long. */
+export const pollDelay = (processingMs: number, sinceMs: number): number =>
+  Math.max(processingMs, Math.min(Math.round(sinceMs / 20), 5 * MINUTE));
 
 /**
  * Whether a post that the network does not have will not appear there any more. An id or key of our own makes a second
@@ -242,7 +244,6 @@ function settleOutcome(
         topic: 'post.published',
       });
     case 'processing':
-      if (lookUps >= POLLS) return undecided('The network took the post and never said that it is out');
       return settlement(claimed, {
         detail: 'processing',
         lookUpInMs: outcome.processingMs,

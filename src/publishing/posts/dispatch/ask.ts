@@ -4,7 +4,7 @@ import type { Polled } from '../../../providers/registry/index.ts';
 import { clean, failureOf, released, unclear, waitOf } from './answers.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
 import type { Connected } from '../ports.ts';
-import { arrivesWithin, ASK_AGAIN_MS, PROCESSES_WITHIN_MS, settles } from '../rules.ts';
+import { arrivesWithin, ASK_AGAIN_MS, pollDelay, PROCESSES_WITHIN_MS, settles } from '../rules.ts';
 import { findOnNetwork } from './look-up.ts';
 import { filesOf, hasHung, inTime, postOf, type SenderDeps, settingsOf } from './calls.ts';
 import { OVER } from './work.ts';
@@ -51,6 +51,8 @@ export async function askNetwork(
   }
 }
 
+const NEVER_SAID = { kind: 'undecided', message: 'The network took the post and never said that it is out' } as const;
+
 /** What a network said of a post that it worked on. */
 function polled(
   answer: Polled,
@@ -61,8 +63,8 @@ function polled(
   if ('expired' in answer) return { kind: 'expired' };
   if (!('processingMs' in answer)) return released(answer);
   return unansweredMs < processesWithinMs
-    ? { kind: 'processing', processingMs: waitOf(answer.processingMs) }
-    : { kind: 'undecided', message: 'The network took the post and never said that it is out' };
+    ? { kind: 'processing', processingMs: pollDelay(waitOf(answer.processingMs), unansweredMs) }
+    : NEVER_SAID;
 }
 
 /** A network that does not show a post may show it later: until it has settled its answer is open. */
@@ -76,10 +78,15 @@ function notShown(connected: Connected, unansweredMs: number): AttemptOutcome {
   };
 }
 
-/** A network that could not be asked is asked again; that says nothing about the post. */
-function unanswered(error: unknown, { lookUps }: ClaimedPost, about: 'unconfirmed' | 'processing'): AttemptOutcome {
+/** A network that could not be asked is asked again, for a day; that says nothing about the post. */
+function unanswered(
+  error: unknown,
+  { lookUps, unansweredMs }: ClaimedPost,
+  about: 'unconfirmed' | 'processing',
+): AttemptOutcome {
   const { message = 'The network could not be asked', retryAfterMs } = failureOf(error) ?? {};
-  return about === 'unconfirmed'
-    ? { kind: 'lost', message, retryAfterMs }
-    : { kind: 'processing', processingMs: retryAfterMs ?? Math.min(5_000 * 2 ** Math.min(lookUps, 6), 300_000) };
+  if (about === 'unconfirmed') return { kind: 'lost', message, retryAfterMs };
+  return unansweredMs < PROCESSES_WITHIN_MS
+    ? { kind: 'processing', processingMs: retryAfterMs ?? Math.min(5_000 * 2 ** Math.min(lookUps, 6), 300_000) }
+    : NEVER_SAID;
 }

@@ -125,6 +125,53 @@ describe('a post that the network works on', () => {
     expect(network.asked).toHaveLength(1);
   });
 
+  /** One that the network has worked on for so long, and that is asked about once more. */
+  async function worked({ since, polls = 1 }: { since: string; polls?: number }) {
+    network.behave = async (_post, { handle }) => (await handle.save({ upload: 1 }), { processingMs: 60_000 });
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const post = newPost(channelId);
+    await admit(world, orgId, [post]);
+    await settled(db.sql, orgId, { details: ['processing'] });
+    await db.sql`
+      update posts
+      set claimed_at = now() - ${since}::interval, look_ups = ${polls}
+      where id = ${post.id}`;
+    await pollNow(post.id);
+    return { orgId, post };
+  }
+  const pollNow = async (postId: string) => {
+    await db.sql`update posts set look_up_at = now() - interval '1 minute' where id = ${postId}`;
+    await world.reconciler.sweep();
+  };
+
+  test('is asked for as long as its network may work, however often that is, and more seldom', async () => {
+    await using _running = await start();
+    let isOut = false;
+    network.poll = async () => (isOut ? FILM : { processingMs: 60_000 });
+    const { orgId, post } = await worked({ since: '2 hours', polls: 500 });
+    const asked = () => db.sql`
+      select detail, look_ups, look_up_at > now() + interval '4 minutes' as "inMinutes"
+      from posts
+      where id = ${post.id}`;
+    await settles(async () =>
+      expect(await asked()).toEqual([{ detail: 'processing', look_ups: 501, inMinutes: true }]),
+    );
+    isOut = true;
+    await pollNow(post.id);
+    await settled(db.sql, orgId);
+    expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 1 });
+  });
+
+  test('is left to a person when its network could not be asked for a day', async () => {
+    await using _running = await start();
+    network.poll = async () => {
+      throw new ProviderError('unavailable', 'cannot be asked', { retryAfterMs: 60_000 });
+    };
+    const { orgId, post } = await worked({ since: '1 day' });
+    await settled(db.sql, orgId);
+    expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'ERROR', detail: 'unconfirmed' });
+  });
+
   test('is asked about by another process after a restart', async () => {
     let orgId: string;
     let postId: string;
