@@ -14,9 +14,17 @@ const IMAGE = { maxBytes: 5_000_000, maxPixels: 36_152_320, types: ['image/jpeg'
 /** No type fits as it is, so that every page is a JPEG in RGB and upright; all pages fit into 100 MB. */
 const PAGE = { maxBytes: 4_500_000, maxPixels: 12_000_000, types: [] };
 
-/** `urns`: the files at LinkedIn, in order. `ready`: number of those that it has worked on. `upload`: of a video. */
+/**
+ * `urns`: the files at LinkedIn, in order. `ready`: number of those that it has worked on. `upload`: of a video. `sentAt`:
+ * when the post was first sent by an attempt that may have made it.
+ */
 export const Saved = z
-  .object({ urns: z.array(z.string()), ready: z.int(), upload: z.unknown().optional() })
+  .object({
+    urns: z.array(z.string()).default([]),
+    ready: z.int().default(0),
+    upload: z.unknown().optional(),
+    sentAt: z.iso.datetime().optional(),
+  })
   .catch({ urns: [], ready: 0, upload: undefined });
 
 const Begun = (name: 'image' | 'document') =>

@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import { refused, whenFailed } from '../kit/declare/fallback.ts';
+import { refused, unlessMade, whenFailed } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { Connection, LookUp, Post, Published, Repost } from './_contract.ts';
+import type { Connection, LookUp, Post, Published, Repost, Saving } from './_contract.ts';
 import { addressOf, commentaryOf, encodedUrn, sameCommentary, type Settings } from './_linkedin.ts';
 import { isCarousel, type MediaCall, Saved } from './_linkedin-media.ts';
 
 const NEWEST = 50;
+/** The clocks of LinkedIn and of this process may differ by this much. */
+const CLOCKS_MS = 60_000;
 
 const Made = z.union([
   z.object({ status: z.literal(422), message: z.string().catch('without a reason') }).transform(({ message }) => ({
@@ -14,6 +16,7 @@ const Made = z.union([
   })),
   z.object({ headers: z.object({ 'x-restli-id': z.string() }) }).transform(({ headers }) => headers),
 ]);
+const Dated = z.object({ createdAt: z.number().nullish() });
 const Owned = z.object({
   id: z.string(),
   commentary: z.string().nullish(),
@@ -30,44 +33,63 @@ type Owned = z.output<typeof Owned>;
 const published = (id: string): Published => ({ id, url: addressOf(id) });
 
 /** Publishes what was uploaded. */
-export const publishPost = ({ http, author, post, settings, saved }: MediaCall): Promise<Published> => {
-  const { urns } = Saved.parse(saved);
-  return create(http, {
-    author,
-    commentary: commentaryOf(post.text),
-    ...(urns.length > 0 && { content: contentOf(post, settings, urns) }),
-  });
+export const publishPost = ({ author, post, settings, ...call }: MediaCall): Promise<Published> => {
+  const { urns, ready } = Saved.parse(call.saved);
+  return create(
+    call,
+    { urns, ready },
+    {
+      author,
+      commentary: commentaryOf(post.text),
+      ...(urns.length > 0 && { content: contentOf(post, settings, urns) }),
+    },
+  );
 };
 
 /** Repeats a post of anybody. */
-export const repeat = ({ http, author, repost }: Connection & { author: string; repost: Repost }): Promise<Published> =>
-  create(http, { author, commentary: '', reshareContext: { parent: repost.published.id } });
+export const repeat = ({ author, repost, ...call }: Creating & { author: string; repost: Repost }) =>
+  create(call, {}, { author, commentary: '', reshareContext: { parent: repost.published.id } });
 
-/**
- * LinkedIn refuses a post that repeats one of the same author, and names it: it is the one of an attempt whose answer
- * was lost, so it is answered as published.
- */
-async function create(http: Http, post: object): Promise<Published> {
-  const made = await http.post('/rest/posts', Made, {
-    json: {
-      ...post,
-      visibility: 'PUBLIC',
-      distribution: { feedDistribution: 'MAIN_FEED', targetEntities: [], thirdPartyDistributionChannels: [] },
-      lifecycleState: 'PUBLISHED',
-      isReshareDisabledByAuthor: false,
-    },
-    accepts: [422],
-    replyStatus: true,
-    replyHeaders: ['x-restli-id'],
-    creates: true,
-  });
+type Creating = Connection & Saving;
+/** `state`: what is saved beside the time. */
+async function create(call: Creating, state: object, post: object): Promise<Published> {
+  const { http, clock, saved, save } = call;
+  const { sentAt } = Saved.parse(saved);
+  const send = () =>
+    http.post('/rest/posts', Made, {
+      json: {
+        ...post,
+        visibility: 'PUBLIC',
+        distribution: { feedDistribution: 'MAIN_FEED', targetEntities: [], thirdPartyDistributionChannels: [] },
+        lifecycleState: 'PUBLISHED',
+        isReshareDisabledByAuthor: false,
+      },
+      accepts: [422],
+      replyStatus: true,
+      replyHeaders: ['x-restli-id'],
+      creates: true,
+    });
+  if (sentAt === undefined) await save({ ...state, sentAt: clock.now().toISOString() });
+  const made = await (sentAt === undefined ? unlessMade(send, () => save(state)) : send());
   if ('x-restli-id' in made) return published(made['x-restli-id']);
   const { message, duplicateOf } = made;
   if (duplicateOf === undefined) throw refused('rejected', `LinkedIn answered 422: ${message}`);
-  const read = () => http.find(`/rest/posts/${encodedUrn(duplicateOf)}`, z.unknown());
+  return adopt(http, duplicateOf, sentAt);
+}
+
+/**
+ * LinkedIn refuses a post that repeats one of the same author, and names it: it is that of an attempt whose answer was
+ * lost, where there was one and the post is not older.
+ */
+async function adopt(http: Http, duplicateOf: string, sentAt: string | undefined): Promise<Published> {
+  const isOther = () => refused('rejected', `LinkedIn refuses a repeat of the post ${addressOf(duplicateOf)}`);
+  if (sentAt === undefined) throw isOther();
+  const read = () => http.find(`/rest/posts/${encodedUrn(duplicateOf)}`, Dated);
   // posts of members can be read by few apps: a refusal says nothing about the post
-  if ((await whenFailed('rejected', read, async () => null)) === undefined)
+  const post = await whenFailed('rejected', read, async () => ({ createdAt: undefined }));
+  if (post === undefined)
     throw refused('rejected', 'LinkedIn refuses the repeat of a post that was deleted; it takes it again after a day');
+  if ((post.createdAt ?? Infinity) < Date.parse(sentAt) - CLOCKS_MS) throw isOther();
   return published(duplicateOf);
 }
 

@@ -14,6 +14,16 @@ export async function whenFailed<T>(
   }
 }
 
+/** Undoes what was noted before a call, when its failure says that the call made nothing. */
+export async function unlessMade<T>(call: () => Promise<T>, undo: () => Promise<void>): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (error instanceof ProviderError && error.failure !== 'lost') await undo();
+    throw error;
+  }
+}
+
 /** Makes the error of a refusal that only the adapter can see. `retryAfterMs` where the network named a time. */
 export const refused = (failure: ProviderFailure, message: string, retryAfterMs?: number): ProviderError =>
   new ProviderError(failure, message, { retryAfterMs });
