@@ -51,6 +51,9 @@ export const Settings = z
   });
 export type Settings = z.output<typeof Settings>;
 const isDirect = ({ content_posting_method }: Settings): boolean => content_posting_method === 'DIRECT_POST';
+/** Everybody sees the post, and lists have it. */
+export const isPublic = (settings: Settings): boolean =>
+  isDirect(settings) && settings.privacy_level === 'PUBLIC_TO_EVERYONE';
 
 const Creator = z.object({
   data: z.object({

@@ -21,10 +21,13 @@ export const statusOf = async (http: Http, id: string) => {
 /** Failures after which the same post may succeed: TikTok could not fetch a file, or failed itself. */
 const AGAIN = ['video_pull_failed', 'photo_pull_failed', 'internal'];
 const POLL_MS = 10_000;
-/** What became of a post, by the id that its upload was given. A private one, and a draft, has no id of its own. */
+/**
+ * What became of a post, by the id that its upload was given. A private one, and a draft, has no id of its own; a public
+ * one gets it after its moderation, and is listed then: `isAwaited`, while that may still come.
+ */
 export async function polledAs(
   http: Http,
-  id: string,
+  { id, isAwaited }: { id: string; isAwaited: boolean },
   { status, fail_reason: reason, publicaly_available_post_id: ids }: z.output<typeof Status>['data'],
 ): Promise<Polled> {
   if (status === 'FAILED')
@@ -32,7 +35,8 @@ export async function polledAs(
   if (status === 'SEND_TO_USER_INBOX') return { id, url: '' };
   if (status !== 'PUBLISH_COMPLETE') return { processingMs: POLL_MS };
   const own = ids?.[0];
-  return (own === undefined ? undefined : await shownAs(http, own)) ?? { id, url: '' };
+  const shown = own === undefined ? undefined : await shownAs(http, own);
+  return isAwaited && !shown?.url ? { processingMs: POLL_MS } : (shown ?? { id, url: '' });
 }
 
 const count = z.number().nullish();
