@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
 import type { NewComment, Operations, Published } from './_contract.ts';
@@ -9,6 +10,8 @@ import { answerOf, dataOf, filesOf, Saved, type Settings, SITE, submit, upload }
 const POLL_MS = 10_000;
 /** By which the clock of Reddit may be behind ours. */
 const CLOCKS_MS = 60_000;
+/** Files are worked on before their post is shown, so that it appears late. */
+const SHOWN_WITHIN_MS = 5 * 60_000;
 const NEWEST = '100';
 const Thing = z.object({ data: z.object({ name: z.string(), permalink: z.string() }) });
 const Own = z.object({
@@ -77,7 +80,13 @@ export const redditPosts = {
     const own = await ownPosts({ http, settings, since: new Date(sentAt.getTime() - CLOCKS_MS) });
     return own[0] ?? { processingMs: POLL_MS };
   },
-  find: (call) => ownPosts(call),
+  async find({ clock, saved, ...call }) {
+    const own = await ownPosts(call);
+    const { sentAt } = Saved.parse(saved);
+    if (own.length === 0 && sentAt && clock.now().getTime() - sentAt.getTime() < SHOWN_WITHIN_MS)
+      throw refused('unavailable', 'Reddit may show the post yet: one with files appears within minutes');
+    return own;
+  },
   async remove({ http, published: { id } }) {
     await http.post('/api/del', z.unknown(), { form: { id } });
   },
