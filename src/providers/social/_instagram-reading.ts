@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { whenFailed } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
-import type { CommentTold, NewComment, Operations } from './_contract.ts';
+import type { CommentTold, NewComment, Operations, Published } from './_contract.ts';
+import { allPages } from './_lists.ts';
 import { countsOf, daysQuery, Gone, Id, Insights, listOf, seriesOf } from './_meta-graph.ts';
 import { seriesOfNow } from './_series.ts';
 import { countsOfEach } from './_told.ts';
+import { topOf } from './_top.ts';
 
 // Comments and counts of Instagram with either login.
 
@@ -29,12 +31,21 @@ const readComment = (one: z.output<typeof Answer>, parentId?: string): CommentTo
     author: { id: one.from?.id ?? '', name, handle: name ? `@${name}` : undefined },
     createdAt: one.timestamp,
     parentId,
+    saved: parentId,
     likes: one.like_count,
     hidden: one.hidden,
   };
 };
-const answersAt = ({ published: { id }, parent }: NewComment): string =>
-  parent ? `/${parent.id}/replies` : `/${id}/comments`;
+/** Instagram puts answers to an answer below the comment at the top, which alone lists them. */
+const answersAt = (call: NewComment): string => {
+  const top = topOf(call);
+  return top === undefined ? `/${call.published.id}/comments` : `/${top}/replies`;
+};
+const madeBy = (call: NewComment, id: string): Published => {
+  const saved = topOf(call);
+  return { id, url: call.published.url, ...(saved !== undefined && { saved }) };
+};
+const MOST_PAGES = 20;
 const METRICS = {
   views: 'views',
   reach: 'reach',
@@ -67,14 +78,21 @@ export const instagramReading = {
     limits: WITHOUT_FILES,
     async send({ http, ...call }) {
       const { id } = await http.post(answersAt(call), Id, { json: { message: call.post.text }, creates: true });
-      return { id, url: call.published.url };
+      return madeBy(call, id);
     },
-    /** Instagram knows the account by another id here, so that comments of anybody with this text are answered. */
+    /**
+     * Instagram knows the account by another id here, so that comments of anybody with this text are answered. Comments
+     * come newest first, answers in an order that is not told.
+     */
     async find({ http, since, ...call }) {
-      const { data } = await http.get(answersAt(call), listOf(Answer), { query: { fields: FIELDS, limit: '50' } });
-      return data
+      const all = await allPages(call.parent ? MOST_PAGES : 1, async (after) => {
+        const query = { fields: FIELDS, limit: '50', after };
+        const { data: items, next } = await http.get(answersAt(call), listOf(Answer), { query });
+        return { items, next };
+      });
+      return all
         .filter(({ text, timestamp }) => timestamp >= since && text.trim() === call.post.text.trim())
-        .map(({ id }) => ({ id, url: call.published.url }));
+        .map(({ id }) => madeBy(call, id));
     },
   },
   commentReads: { lists: 'top' },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { CommentPage, CommentRead, Connection, LookUp, NewComment, Published } from './_contract.ts';
 import { addressOf, encodedUrn } from './_linkedin.ts';
+import { topOf } from './_top.ts';
 
 const PAGE = 50;
 
@@ -19,10 +20,6 @@ const Comments = z.object({
   elements: z.array(Comment),
   paging: z.object({ start: z.int(), count: z.int(), total: z.int().nullish() }).nullish(),
 });
-/** Answers to an answer belong to the comment at the top, whose URN is kept. */
-const Top = z.string();
-const topOf = ({ parent }: Pick<NewComment, 'parent'>): string | undefined =>
-  Top.safeParse(parent?.saved).data ?? parent?.id;
 
 const below = (urn: string): string => `/rest/socialActions/${encodedUrn(urn)}/comments`;
 const commentAt = (post: string, id: string): string => `${addressOf(post)}?commentUrn=${encodeURIComponent(id)}`;

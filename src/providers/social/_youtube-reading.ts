@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import type { Http } from '../kit/wire/http.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
 import type { CommentTold, Metric, Operations, Published } from './_contract.ts';
+import { allPages } from './_lists.ts';
+import { topOf } from './_top.ts';
 import { Video } from './_youtube-upload.ts';
 
 /** A list without entries has no `items`. */
@@ -35,6 +38,7 @@ const Threads = z.object({
     )
     .default([]),
 });
+const Answers = list(Comment).extend({ nextPageToken: z.string().optional() });
 const Report = z.object({
   columnHeaders: z.array(z.object({ name: z.string() })),
   rows: z.array(z.tuple([z.string()]).rest(z.number())).nullish(),
@@ -53,10 +57,19 @@ const DAILY: Readonly<Record<string, Metric>> = {
 
 const commentsOf = (videoId: string) => ({ part: 'snippet,replies', videoId, order: 'time', maxResults: '100' });
 /** The address at which a comment is shown. */
-const commentAt = (videoId: string, id: string): Published => ({
+const commentAt = (videoId: string, id: string, top: string | undefined): Published => ({
   id,
   url: `https://www.youtube.com/watch?v=${encodeURIComponent(videoId)}&lc=${encodeURIComponent(id)}`,
+  ...(top !== undefined && { saved: top }),
 });
+const MOST_PAGES = 20;
+/** All answers below a comment at the top: a thread shows some of them. */
+const answersOf = (http: Http, parentId: string): Promise<Answered[]> =>
+  allPages(MOST_PAGES, async (pageToken) => {
+    const query = { part: 'snippet', parentId, maxResults: '100', pageToken };
+    const { items, nextPageToken: next } = await http.get('/youtube/v3/comments', Answers, { query });
+    return { items, next };
+  });
 type Answered = z.output<typeof Comment>;
 const allOf = ({ snippet, replies }: z.output<typeof Threads>['items'][number]): Answered[] => [
   snippet.topLevelComment,
@@ -72,6 +85,7 @@ const readComment = ({ id, snippet: of }: Answered): CommentTold => ({
   },
   createdAt: of.publishedAt,
   parentId: of.parentId,
+  saved: of.parentId,
   likes: of.likeCount,
 });
 
@@ -82,12 +96,13 @@ export const youtubeReading = {
     replies: true,
     limits: { text: 10_000, ...WITHOUT_FILES },
     unless: [{ selfDeclaredMadeForKids: 'yes' }], // https://support.google.com/youtube/answer/9632097
-    async send({ http, published: { id: videoId }, parent, post }) {
+    async send({ http, published: { id: videoId }, post, ...call }) {
       const text = { textOriginal: post.text };
-      const { id } = parent
+      const top = topOf(call); // there is one level of answers
+      const { id } = top
         ? await http.post('/youtube/v3/comments', Video, {
             query: { part: 'snippet' },
-            json: { snippet: { parentId: parent.id, ...text } },
+            json: { snippet: { parentId: top, ...text } },
             creates: true,
           })
         : await http.post('/youtube/v3/commentThreads', Video, {
@@ -95,20 +110,24 @@ export const youtubeReading = {
             json: { snippet: { videoId, topLevelComment: { snippet: text } } },
             creates: true,
           });
-      return commentAt(videoId, id);
+      return commentAt(videoId, id, top);
     },
-    async find({ http, account, published: { id: videoId }, parent, post, since }) {
-      const threads = await http.get('/youtube/v3/commentThreads', Threads, { query: commentsOf(videoId) });
-      return threads.items
-        .flatMap((thread) => allOf(thread))
+    async find({ http, account, published: { id: videoId }, post, since, ...call }) {
+      const top = topOf(call);
+      const said =
+        top === undefined
+          ? (await http.get('/youtube/v3/commentThreads', Threads, { query: commentsOf(videoId) })).items.map(
+              ({ snippet }) => snippet.topLevelComment,
+            )
+          : await answersOf(http, top);
+      return said
         .filter(
           ({ snippet }) =>
             snippet.authorChannelId?.value === account &&
             snippet.publishedAt >= since &&
-            (snippet.parentId ?? undefined) === parent?.id &&
             snippet.textOriginal === post.text,
         )
-        .map(({ id }) => commentAt(videoId, id));
+        .map(({ id }) => commentAt(videoId, id, top));
     },
   },
   commentReads: { lists: 'top' },
