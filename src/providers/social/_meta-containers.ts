@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Handle, Media, Polled, Post, Prepared, Published } from './_contract.ts';
-import { Id } from './_meta-graph.ts';
+import { failureInWords, Id } from './_meta-graph.ts';
 
 // Instagram and Threads: a container is made of each file, processed, and published once by a call of its own.
 
@@ -75,7 +75,10 @@ async function waitFor(
   if (code !== 'ERROR' && code !== 'EXPIRED') return undefined;
   await save({});
   if (code === 'EXPIRED') return { againMs: 0 };
-  throw refused('rejected', `${title} could not process the post: ${words ?? 'without a reason'}`);
+  throw refused(
+    failureInWords(words ?? '') ?? 'rejected',
+    `${title} could not process the post: ${words ?? 'without a reason'}`,
+  );
 }
 
 /** Publishes the container at `path`, and saves and answers what it became. */

@@ -29,6 +29,9 @@ const SUBCODES = new Map<number, ProviderFailure>([
     [2_207_001, 2_207_003, 2_207_008, 2_207_020, 2_207_027, 2_207_032, 2_207_052, 2_207_053, 2_207_077, 2_207_082],
   ),
 ]);
+/** The failure of the subcode that the words of a container name, such as `Error: 2207052`. */
+export const failureInWords = (words: string): ProviderFailure | undefined =>
+  SUBCODES.get(Number(/\b\d{7}\b/.exec(words)?.[0] ?? 0));
 const Refusal = z.object({
   status: z.number(),
   error: z.object({
