@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
+import { QUOTA_MS } from '../kit/declare/waits.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Limits, Media, Operations, Post } from './_contract.ts';
+import { quotaAt } from './_failures.ts';
 import { fitted } from './_files.ts';
 import { publicUrlOf } from './_limits.ts';
 import {
@@ -109,6 +111,8 @@ const containers = (call: Call): Containers => {
     parent: (children) => ({ media_type: 'CAROUSEL', children, ...captioned(post.text, settings) }),
   };
 };
+/** A post was published meanwhile. */
+export const publishingLimit = quotaAt('error.error_subcode', { 2_207_042: { againMs: QUOTA_MS } });
 const Quota = z.object({
   data: z.array(z.object({ quota_usage: z.number(), config: z.object({ quota_total: z.number() }).nullish() })),
 });
@@ -118,7 +122,11 @@ async function checkQuota({ http, account }: Call): Promise<void> {
   const { data } = await http.get(`/${account}/content_publishing_limit`, Quota, { query });
   for (const { quota_usage: used, config } of data)
     if (config && used >= config.quota_total)
-      throw refused('rate_limited', `Instagram takes ${config.quota_total} posts of this account in 24 hours`);
+      throw refused(
+        'rate_limited',
+        `Instagram takes ${config.quota_total} posts of this account in 24 hours`,
+        QUOTA_MS,
+      );
 }
 
 const Own = Linked.extend({ caption: z.string().default(''), timestamp: z.coerce.date() });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
+import type { Quota } from '../kit/declare/waits.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
@@ -52,6 +53,10 @@ export const LINKEDIN = {
   errorOf: z
     .object({ message: z.string().regex(/Unable to obtain activity/i) })
     .transform((): ProviderFailure => 'unavailable'),
+  // limits of the member and of the app for a day
+  quotaOf: z
+    .object({ message: z.string().regex(/resource level throttle/i) })
+    .transform((): Quota => ({ midnight: 'UTC' })),
   threads: 'comment',
   pace: [{ per: 'account', posts: 150, ms: 86_400_000 }],
   limits,

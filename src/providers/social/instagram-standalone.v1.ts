@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { social } from './_contract.ts';
-import { instagramPosts, limits, Settings } from './_instagram.ts';
+import { limits, instagramPosts, publishingLimit, Settings } from './_instagram.ts';
 import { instagramReading } from './_instagram-reading.ts';
 import { graphFailure, longLogin } from './_meta-graph.ts';
 import { plugsOf } from './_plugs.ts';
@@ -30,6 +30,7 @@ export default social({
   api: `${API}/v25.0`,
   auth: { in: 'token' },
   errorOf: graphFailure,
+  quotaOf: publishingLimit,
   login: longLogin(
     {
       authorize: 'https://www.instagram.com/oauth/authorize',

@@ -1,6 +1,6 @@
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { social } from './_contract.ts';
-import { limits, instagramPosts, Settings } from './_instagram.ts';
+import { limits, instagramPosts, publishingLimit, Settings } from './_instagram.ts';
 import { instagramAccounts } from './_instagram-accounts.ts';
 import { audioSearch } from './_instagram-audio.ts';
 import { instagramReading } from './_instagram-reading.ts';
@@ -23,6 +23,7 @@ export default social({
   api: GRAPH,
   auth: { in: 'token' },
   errorOf: graphFailure,
+  quotaOf: publishingLimit,
   login: facebookLogin([
     'instagram_basic',
     'pages_show_list',

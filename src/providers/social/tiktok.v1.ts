@@ -1,6 +1,7 @@
+import { QUOTA_MS } from '../kit/declare/waits.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { social } from './_contract.ts';
-import { failureAt } from './_failures.ts';
+import { failureAt, quotaAt } from './_failures.ts';
 import { LIMITS, Settings } from './_tiktok-post.ts';
 import { tiktokPosts } from './_tiktok-posts.ts';
 import { tiktokReading } from './_tiktok-reading.ts';
@@ -15,6 +16,8 @@ const CODES = {
   spam_risk_too_many_pending_share: 'rate_limited',
   reached_active_user_cap: 'rate_limited',
 } as const;
+/** Limits of the account and of the app for a day. */
+const DAILY = ['spam_risk_too_many_posts', 'spam_risk_too_many_pending_share', 'reached_active_user_cap'];
 /** https://developers.tiktok.com/doc/content-posting-api-get-started */
 export default social({
   id: 'tiktok',
@@ -32,6 +35,7 @@ export default social({
   auth: { in: 'token' },
   errorOf: failureAt('error.code', CODES),
   errorInside: failureAt('error.code', CODES, { otherwise: 'rejected', none: ['ok'] }),
+  quotaOf: quotaAt('error.code', Object.fromEntries(DAILY.map((code) => [code, { againMs: QUOTA_MS }]))),
   login: {
     kind: 'oauth2',
     authorize: 'https://www.tiktok.com/v2/auth/authorize/',

@@ -1,4 +1,6 @@
+import { QUOTA_MS } from '../kit/declare/waits.ts';
 import { social } from './_contract.ts';
+import { quotaAt } from './_failures.ts';
 import { googleApp, googleFailure, googleLogin } from './_google.ts';
 import { plugsOf } from './_plugs.ts';
 import { youtubeChannels } from './_youtube-channel.ts';
@@ -23,6 +25,12 @@ export default social({
   hosts: { analytics: 'https://youtubeanalytics.googleapis.com' },
   auth: [{ in: 'token' }, { in: 'header', host: 'analytics', name: 'authorization', prefix: 'Bearer ', token: true }],
   errorOf: googleFailure,
+  // that of a project for a day, and that of an account for 24 hours
+  quotaOf: quotaAt('error.errors.0.reason', {
+    quotaExceeded: { midnight: 'America/Los_Angeles' },
+    dailyLimitExceeded: { midnight: 'America/Los_Angeles' },
+    uploadLimitExceeded: { againMs: QUOTA_MS },
+  }),
   login: googleLogin([
     'https://www.googleapis.com/auth/youtube.upload',
     'https://www.googleapis.com/auth/youtube.force-ssl',

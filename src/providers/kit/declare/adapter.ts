@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ProviderFailure } from '../../../platform/kernel/index.ts';
 export type { Clock } from '../../../platform/kernel/index.ts';
 import type { Fields } from './fields.ts';
+import type { Quota } from './waits.ts';
 import type { Auth } from '../wire/http.ts';
 
 export const DOMAINS = [
@@ -66,6 +67,11 @@ export interface Manifest<F extends Fields = Fields> {
   errorOf?: z.ZodType<ProviderFailure>;
   /** Headers of a refusal, in lower case, that `errorOf` reads as `headers` beside the body. */
   errorHeaders?: readonly string[];
+  /**
+   * Reads from the body of a refusal for a rate the quota that is used up, where the answer does not say for how long
+   * and a document does.
+   */
+  quotaOf?: z.ZodType<Quota>;
   /** Reads a failure from the body of a 200; a body that does not parse is a success. */
   errorInside?: z.ZodType<ProviderFailure>;
   /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { retryAfterMs, statedWaitMs } from './waits.ts';
+import { QUOTA_MS, quotaWaitMs, retryAfterMs, statedWaitMs } from './waits.ts';
 
 const NOW = new Date('2026-01-01T00:00:00Z');
 const at = (seconds: number) => String(NOW.getTime() / 1000 + seconds);
@@ -54,6 +54,18 @@ describe('retryAfterMs', () => {
     [null, undefined],
   ])('reads from the body %j the wait %p', (body, expected) => {
     expect(retryAfterMs(new Headers(), NOW, body)).toBe(expected);
+  });
+});
+
+describe('quotaWaitMs', () => {
+  test.each([
+    ['2026-11-28T10:00:00.500Z', { midnight: 'UTC' }, 50_400_000],
+    ['2026-11-28T00:00:00Z', { midnight: 'UTC' }, 86_400_000],
+    ['2026-11-28T07:59:59Z', { midnight: 'America/Los_Angeles' }, 1_000],
+    ['2026-07-28T08:00:00Z', { midnight: 'America/Los_Angeles' }, 82_800_000],
+    ['2026-11-28T10:00:00Z', { againMs: QUOTA_MS }, 14_400_000],
+  ] as const)('at %s, a quota %j begins anew after %i ms', (now, quota, expected) => {
+    expect(quotaWaitMs(quota, new Date(now))).toBe(expected);
   });
 });
 

@@ -13,6 +13,21 @@ function waitOf(value: Told, now: Date): number | undefined {
   return Number.isNaN(at) ? undefined : Math.min(Math.max(Math.ceil(at - now.getTime()), 0), DAY_MS);
 }
 
+/**
+ * A quota of a provider: when it begins anew, at the midnight of a time zone, or after so long. One of the last 24 hours
+ * has `QUOTA_MS`: it gets free piece by piece, and a post is tried again often enough for a day.
+ */
+export type Quota = { midnight: 'UTC' | 'America/Los_Angeles' } | { againMs: number };
+export const QUOTA_MS = DAY_MS / 6;
+
+/** How many milliseconds to wait for a quota. */
+export function quotaWaitMs(quota: Quota, now: Date): number {
+  if ('againMs' in quota) return quota.againMs;
+  const clock = new Intl.DateTimeFormat('en-GB', { timeZone: quota.midnight, timeStyle: 'medium' }).format(now);
+  const [hours, minutes, seconds] = clock.split(':').map(Number) as [number, number, number]; // '02:00:00'
+  return DAY_MS - ((hours * 60 + minutes) * 60 + seconds) * 1000;
+}
+
 interface Refused {
   headers: Headers;
   /** The parsed body. */

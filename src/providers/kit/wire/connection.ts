@@ -3,7 +3,7 @@ import { type OutboundAnswer, OutboundError } from '../../../platform/outbound/i
 import type { Manifest } from '../declare/adapter.ts';
 import { failureOfStatus } from '../declare/failures.ts';
 import { redactor, unsigned } from '../declare/redact.ts';
-import { retryAfterMs, statedWaitMs } from '../declare/waits.ts';
+import { quotaWaitMs, retryAfterMs, statedWaitMs } from '../declare/waits.ts';
 import { bodyBeside, bodyOf, codeWordOf, sentenceOf } from './answer.ts';
 import { addCredential, credentialsOf, credentialText, type CallDraft, type Held } from './credentials.ts';
 import type { AppValues, Call } from './http.ts';
@@ -14,7 +14,17 @@ export const USER_AGENT = 'rookery';
 export interface ConnectionOptions {
   manifest: Pick<
     Manifest,
-    'title' | 'api' | 'hosts' | 'auth' | 'errors' | 'errorOf' | 'errorHeaders' | 'errorInside' | 'timeoutMs' | 'terse'
+    | 'title'
+    | 'api'
+    | 'hosts'
+    | 'auth'
+    | 'errors'
+    | 'errorOf'
+    | 'errorHeaders'
+    | 'errorInside'
+    | 'quotaOf'
+    | 'timeoutMs'
+    | 'terse'
   >;
   clock: Clock;
   values: Readonly<Record<string, string>>;
@@ -83,7 +93,12 @@ export function openConnection({ manifest, clock, values, token, app, secrets }:
   /** Of a refusal for a rate every place of a wait counts, else only the one that nothing but a refusal has. */
   function waitOf(failure: ProviderFailure, answer: RefusedAnswer): number | undefined {
     const { status, headers } = answer;
-    if (failure === 'rate_limited' || status === 429) return retryAfterMs(headers, clock.now(), bodyOf(answer));
+    if (failure === 'rate_limited' || status === 429) {
+      const body = bodyOf(answer);
+      const stated = retryAfterMs(headers, clock.now(), body);
+      const quota = stated === undefined ? manifest.quotaOf?.safeParse(body) : undefined;
+      return quota?.success ? quotaWaitMs(quota.data, clock.now()) : stated;
+    }
     return status === 503 || status < 300 ? statedWaitMs(headers, clock.now()) : undefined;
   }
 
