@@ -31,7 +31,7 @@ function valueAt<T>(
   const known = z.custom<Awaited<T> | undefined>((value) => value !== undefined);
   const valueOf = (code: string) =>
     Object.hasOwn(codes, code) ? codes[code] : none.includes(code) ? undefined : otherwise;
-  const found: z.ZodType<unknown> = Code.transform((told) => valueOf(by(told))).pipe(known);
+  const found: z.ZodType = Code.transform((told) => valueOf(by(told))).pipe(known);
   const code = found as z.ZodType<T>; // neither a promise nor undefined
   return path.split('.').reduceRight(
     (inner, key): z.ZodType<T> =>
