@@ -1,14 +1,25 @@
 import { asCallerError } from '../../src/platform/db/index.ts';
 import { AppError } from '../../src/platform/kernel/index.ts';
-import type { PostAuthor } from '../../src/publishing/posts/index.ts';
 import {
+  type Agreed,
   asWritten,
   canonical,
   type Contents,
   DocumentUnreadable,
   hashOfContents,
 } from '../../src/studio/collaboration/index.ts';
-import { change, type Held, keepBeforeAgents, keepVersion, MOST_TRIES, read, takeStored, tell, write } from './held.ts';
+import {
+  change,
+  type Held,
+  keepBeforeAgents,
+  keepVersion,
+  MOST_TRIES,
+  read,
+  takeStored,
+  tell,
+  unsavedBy,
+  write,
+} from './held.ts';
 import type { Found } from './source.ts';
 
 // How a document and what it stands for are brought together. Each step is conditional on what stands, and repeated when
@@ -40,26 +51,32 @@ async function close(held: Held, ours: Contents, now: Found): Promise<boolean> {
   return false;
 }
 
-/** Who saves: of several who typed, somebody who may not schedule unasked where there is one. */
-function authorOfTyping({ typedBy }: Held): PostAuthor | undefined {
-  const all = [...typedBy.post.values()].map(({ by }) => by);
-  return all.find(({ schedulesFreely }) => !schedulesFreely) ?? all.at(-1);
-}
-
 /** Forgets who has typed what is in the post now, and not who has typed since it was read. */
 function forgetTyping({ typedBy }: Held, until: number): void {
-  for (const [user, { revision }] of typedBy.post) if (revision <= until) typedBy.post.delete(user);
+  for (const [name, { revision }] of typedBy.post) if (revision <= until) typedBy.post.delete(name);
+}
+
+/**
+ * Notes with the document what both agree on. Where another process has written it since, its row names who typed until
+ * that one agrees, too: a post may wait for approval once more than it must, and never once less.
+ */
+async function noteAgreed(held: Held, agreed: Agreed): Promise<void> {
+  const by = unsavedBy(held);
+  held.agreed = agreed;
+  await held.documents.writeAgreed(held.key, agreed, { version: held.version, unsavedBy: by });
+  held.namesTypist = by !== undefined;
 }
 
 /** Saves what was typed; false: what it is saved to was changed meanwhile. */
-async function save(held: Held, ours: Contents, now: Found): Promise<boolean> {
-  const { documents, key, source } = held;
-  const prepared = await source.prepare(ours, held.agreed.document, now, authorOfTyping(held));
+async function save(held: Held, ours: Contents, now: Found, revision: number): Promise<boolean> {
+  const { source } = held;
+  const by = unsavedBy(held);
+  const prepared = await source.prepare(ours, held.agreed.document, now, by === 'unknown' ? undefined : by);
   await write(held, hashOfContents(prepared.contents));
   if (!(await prepared.commit())) return false;
   held.seen = prepared.version ?? held.seen; // its own change is no news
-  held.agreed = { post: prepared.contents, document: ours };
-  await documents.writeAgreed(key, held.agreed);
+  forgetTyping(held, revision);
+  await noteAgreed(held, { post: prepared.contents, document: ours });
   return true;
 }
 
@@ -69,8 +86,7 @@ async function takeChanged(held: Held, ours: Contents, { contents }: Found): Pro
   if (!held.recent.includes(hash)) await takeStored(held);
   if (!held.recent.includes(hash) && !sameContents(contents, held.agreed.post))
     return takeForeign(held, ours, contents);
-  held.agreed = { post: contents, document: asWritten(contents) };
-  await held.documents.writeAgreed(held.key, held.agreed);
+  await noteAgreed(held, { post: contents, document: asWritten(contents) });
 }
 
 /** One try to bring both together; false: something was changed meanwhile. */
@@ -95,8 +111,10 @@ async function tryToAgree(held: Held): Promise<boolean> {
     return close(held, ours, now);
   }
   tell(held, { readOnly: null });
-  if (!sameContents(ours, held.agreed.document) && !(await save(held, ours, now))) return false;
-  forgetTyping(held, revision);
+  if (sameContents(ours, held.agreed.document)) {
+    forgetTyping(held, revision);
+    if (held.namesTypist) await noteAgreed(held, held.agreed);
+  } else if (!(await save(held, ours, now, revision))) return false;
   tell(held, { savedVersion: String(held.version), savedAt: held.clock.now().toISOString(), problem: null });
   return true;
 }

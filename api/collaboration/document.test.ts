@@ -1,14 +1,19 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import * as Y from 'yjs';
 import { newId, systemClock } from '../../src/platform/kernel/index.ts';
-import type { Contents, SharedDocuments } from '../../src/studio/collaboration/index.ts';
+import type { Contents, SharedDocuments, Typist } from '../../src/studio/collaboration/index.ts';
 import { doJob, type JobKind } from '../../src/studio/collaboration/jobs.ts';
 import { openDocument } from './document.ts';
 import type { Source } from './source.ts';
 
 const contents = { content: '<p>Hello</p>', settings: {}, media: [] };
 
-const openWith = (documents: object, row: Options['row'], source: Pick<Source, 'read'> & Partial<Source>) =>
+const openWith = (
+  documents: object,
+  row: Options['row'],
+  source: Pick<Source, 'read'> & Partial<Source>,
+  onUpdate: Options['onUpdate'] = () => {},
+) =>
   openDocument({
     documents: documents as SharedDocuments, // as much of them as a test asks for
     clock: systemClock,
@@ -20,7 +25,7 @@ const openWith = (documents: object, row: Options['row'], source: Pick<Source, '
       prepare: () => Promise.reject(new Error('nothing is saved here')),
       ...source,
     },
-    onUpdate() {},
+    onUpdate,
     onStatus() {},
     onAgents() {},
     onOtherProcess() {},
@@ -31,7 +36,13 @@ type Options = Parameters<typeof openDocument>[0];
 function openCounted() {
   const calls = { writes: 0, reads: 0 };
   const stored = { version: 1, state: Y.encodeStateAsUpdate(new Y.Doc()) };
-  const row = { ...stored, agreed: { post: contents, document: contents }, recent: [], writer: 'this' };
+  const row = {
+    ...stored,
+    agreed: { post: contents, document: contents },
+    recent: [],
+    writer: 'this',
+    unsavedBy: null,
+  };
   const documents = {
     writer: 'this',
     worker: { run: async (_: string, { state }: { state: Uint8Array }) => ({ contents, state }) },
@@ -82,7 +93,13 @@ test('what another process has written is news, and so is another version of the
 function openLate() {
   const state = doJob('sow', { contents });
   const stored = { version: 1, state };
-  const row = { ...stored, agreed: { post: contents, document: contents }, recent: [], writer: 'this' };
+  const row = {
+    ...stored,
+    agreed: { post: contents, document: contents },
+    recent: [],
+    writer: 'this',
+    unsavedBy: null,
+  };
   const versions: Contents[] = [];
   const documents = {
     writer: 'this',
@@ -132,7 +149,13 @@ test('what is typed while a document is closed is in a version too, and the docu
 function openSaved() {
   const state = doJob('sow', { contents });
   const stored = { version: 1, state };
-  const row = { ...stored, agreed: { post: contents, document: contents }, recent: [], writer: 'this' };
+  const row = {
+    ...stored,
+    agreed: { post: contents, document: contents },
+    recent: [],
+    writer: 'this',
+    unsavedBy: null,
+  };
   const typed: (readonly string[])[] = [];
   const documents = {
     writer: 'this',
@@ -189,4 +212,131 @@ test.each(['admin', 'member'])('who types while %s is saved is among those of th
   await document.agree();
   expect(savedBy.at(-1)).toBe('admin');
   expect(typed.filter((users) => users.length > 0)).toEqual([[first], ['member'], ['admin'], ['admin']]);
+});
+
+/** The same document in two processes that hear each other where a test says so, with one row and one post. */
+function openTwice() {
+  const stored = { version: 1, state: doJob('sow', { contents }), unsavedBy: null as Typist | null };
+  const row = () => ({ agreed: { post: contents, document: contents }, recent: [], writer: 'another', ...stored });
+  const documents = {
+    writer: 'this',
+    worker: { run: async (kind: JobKind, given: never) => doJob(kind, given) },
+    find: async () => row(),
+    async update(_: object, version: number, { state, unsavedBy }: { state: Uint8Array; unsavedBy?: Typist }) {
+      if (version !== stored.version) return undefined;
+      Object.assign(stored, { version: version + 1, state, unsavedBy: unsavedBy ?? null });
+      return stored.version;
+    },
+    async writeAgreed(_: object, __: object, of: { version: number; unsavedBy?: Typist }) {
+      if (of.version === stored.version) stored.unsavedBy = of.unsavedBy ?? null;
+    },
+    async keepVersion() {},
+  };
+  const post = { contents: contents as Contents, version: 1 };
+  const savedBy: (string | undefined)[] = [];
+  let whileSaved: (() => Promise<void>) | undefined;
+  const source: Pick<Source, 'read' | 'prepare'> = {
+    read: async () => ({ contents: post.contents, version: String(post.version), closed: null }),
+    async prepare(wanted, _agreed, _now, by) {
+      savedBy.push(by?.userId);
+      const work = whileSaved;
+      whileSaved = undefined;
+      await work?.();
+      return {
+        contents: wanted,
+        async commit() {
+          Object.assign(post, { contents: wanted, version: post.version + 1 });
+          return true;
+        },
+      };
+    },
+  };
+  const told: Parameters<Options['onUpdate']>[] = [];
+  const open = () => openWith(documents, row(), source, (...update) => void told.push(update));
+  const [one, two] = [open(), open()];
+  const write = (document: typeof one, userId: string) => {
+    const editor = new Y.Doc();
+    Y.applyUpdate(editor, document.missing(Uint8Array.of(0)));
+    const before = Y.encodeStateVector(editor);
+    const paragraph = new Y.XmlElement('paragraph');
+    paragraph.insert(0, [new Y.XmlText(userId)]);
+    editor.getXmlFragment('content').push([paragraph]);
+    document.type(Y.encodeStateAsUpdate(editor, before), { userId, schedulesFreely: userId === 'admin' });
+  };
+  const look = (document: typeof one) => document.look(stored.version, { version: String(post.version), closed: null });
+  /** What the documents have said goes to `document`. */
+  const hear = (document: typeof one) => told.splice(0).forEach(([update, by]) => document.receive(update, by));
+  const meanwhile = (work: () => Promise<void>) => void (whileSaved = work);
+  return { one, two, open, write, look, hear, stored, savedBy, meanwhile };
+}
+
+describe('what is typed in another process is saved in the name of whoever has typed it', () => {
+  test.each(['admin', 'member'])('heard of %s', async (typist) => {
+    const { one, two, write, hear, savedBy } = openTwice();
+    write(one, typist);
+    hear(two);
+    await two.agree();
+    expect(savedBy).toEqual([typist]);
+    write(two, 'admin');
+    await two.agree();
+    expect(savedBy).toEqual([typist, 'admin']); // what is saved is nobody's typing any more
+  });
+
+  test.each(['admin', 'member'])('found in the database of %s', async (typist) => {
+    const { one, two, open, write, look, stored, savedBy } = openTwice();
+    write(one, typist);
+    await one.write();
+    write(two, 'admin');
+    await look(two);
+    expect(savedBy).toEqual([typist]);
+    expect(stored.unsavedBy).toBeNull();
+    const third = open();
+    write(third, 'admin');
+    await third.agree();
+    expect(savedBy).toEqual([typist, 'admin']);
+  });
+
+  test('found by a process that opens it when the other one is gone', async () => {
+    const { one, open, write, savedBy } = openTwice();
+    write(one, 'member');
+    await one.write();
+    const third = open();
+    write(third, 'admin');
+    await third.agree();
+    expect(savedBy).toEqual(['member']);
+  });
+
+  test('and taken in while it writes, behind what it saves', async () => {
+    const { one, two, write, savedBy, meanwhile } = openTwice();
+    meanwhile(async () => {
+      write(one, 'member');
+      await one.write();
+    });
+    write(two, 'admin');
+    await two.agree();
+    await two.agree();
+    expect(savedBy).toEqual(['admin', 'member']);
+  });
+
+  test("in nobody's name where one is not known, for then it is held for approval", async () => {
+    const { one, two, write, look, stored, savedBy } = openTwice();
+    write(one, 'admin');
+    await one.write();
+    stored.unsavedBy = 'unknown';
+    write(two, 'admin');
+    await look(two);
+    expect(savedBy).toEqual([undefined]);
+  });
+
+  test('restored there, too', async () => {
+    const { one, two, hear, savedBy } = openTwice();
+    const restored = { contents: { ...contents, content: '<p>Before</p>' }, changedTo: null };
+    await one.restore(restored, { userId: 'member', schedulesFreely: false });
+    expect(savedBy).toEqual(['member']);
+    await one.restore({ ...restored, contents }, { userId: 'admin', schedulesFreely: true });
+    hear(two);
+    expect([two.unsavedBy, one.unsavedBy]).toEqual([{ userId: 'member', schedulesFreely: false }, undefined]);
+    await two.agree();
+    expect([savedBy, two.unsavedBy]).toEqual([['member', 'admin'], undefined]);
+  });
 });

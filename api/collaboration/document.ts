@@ -1,9 +1,20 @@
 import { AppError } from '../../src/platform/kernel/index.ts';
 import type { PostAuthor } from '../../src/publishing/posts/index.ts';
-import type { DocumentRow, VersionReason, VersionWithContents } from '../../src/studio/collaboration/index.ts';
+import type { DocumentRow, Typist, VersionReason, VersionWithContents } from '../../src/studio/collaboration/index.ts';
 import { openUpdates } from '../../src/studio/collaboration/updates.ts';
 import { agree } from './agreement.ts';
-import { change, type Held, keepVersion, MOST_TRIES, read, takeStored, tooMany, write } from './held.ts';
+import {
+  change,
+  type Held,
+  keepVersion,
+  MOST_TRIES,
+  noteUnsaved,
+  read,
+  takeStored,
+  tooMany,
+  unsavedBy as whoUnsaved,
+  write,
+} from './held.ts';
 import type { Found } from './source.ts';
 
 type Opening = Pick<
@@ -13,11 +24,6 @@ type Opening = Pick<
 
 const readOnly = () =>
   new AppError('conflict', 'The document cannot be written: what it stands for is out, approved, on its way or gone');
-
-function noteTyping({ revision, typedBy }: Held, by: PostAuthor): void {
-  typedBy.document.set(by.userId, revision);
-  typedBy.post.set(by.userId, { by, revision });
-}
 
 /** What a version says; where it was kept before an edit of an agent, what that edit made of it, too. */
 type Restored = Pick<VersionWithContents, 'contents' | 'changedTo'>;
@@ -32,8 +38,8 @@ async function restore(held: Held, { contents, changedTo }: Restored, by: PostAu
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     await write(held);
     await keepVersion(held, 'restore', await read(held));
-    if (await change(held, changedTo ?? undefined, contents, undefined)) {
-      noteTyping(held, by);
+    if (await change(held, changedTo ?? undefined, contents, undefined, by)) {
+      held.typedBy.document.set(by.userId, held.revision);
       return agree(held);
     }
     await takeStored(held);
@@ -46,7 +52,7 @@ async function restore(held: Held, { contents, changedTo }: Restored, by: PostAu
  * conditional on what stands, so any number of processes may hold the same document.
  */
 export function openDocument({ row, ...opening }: Opening) {
-  const { version, agreed, recent, state } = row;
+  const { version, agreed, recent, state, unsavedBy } = row;
   const updates = openUpdates(state, opening.source.roots);
   const held: Held = {
     ...opening,
@@ -60,7 +66,9 @@ export function openDocument({ row, ...opening }: Opening) {
     agents: new Set(),
     status: { savedVersion: null, savedAt: null, readOnly: null, problem: null },
     typedBy: { document: new Map(), post: new Map() },
+    namesTypist: unsavedBy !== null,
   };
+  if (unsavedBy) noteUnsaved(held, unsavedBy);
   let last: Promise<unknown> = Promise.resolve();
   /** One write at a time in this process. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -80,6 +88,10 @@ export function openDocument({ row, ...opening }: Opening) {
     get isWritten() {
       return held.revision === held.written;
     },
+    /** Who has typed what is not saved to the post yet, here or in another process. */
+    get unsavedBy() {
+      return whoUnsaved(held);
+    },
     missing: (vector: Uint8Array) => updates.missing(vector),
     lacks: (vector: Uint8Array) => updates.lacks(vector),
     isNew: (update: Uint8Array) => updates.isNew(update),
@@ -87,14 +99,19 @@ export function openDocument({ row, ...opening }: Opening) {
     type(update: Uint8Array, by: PostAuthor): boolean {
       if (!updates.add(update)) return false;
       held.revision += 1;
-      noteTyping(held, by);
-      held.onUpdate(update);
+      held.typedBy.document.set(by.userId, held.revision);
+      noteUnsaved(held, by);
+      held.onUpdate(update, by);
       return true;
     },
-    /** Takes in what another process sends, and tells nobody; false when nothing of it is new. Throws as `Updates.add`. */
-    receive(update: Uint8Array): boolean {
+    /**
+     * Takes in what another process sends that `by` has typed, and tells nobody; false when nothing of it is new.
+     * Throws as `Updates.add`.
+     */
+    receive(update: Uint8Array, by: Typist | undefined): boolean {
       if (!updates.add(update)) return false;
       held.revision += 1;
+      if (by) noteUnsaved(held, by);
       return true;
     },
     write: () => inTurn(() => write(held)),

@@ -47,7 +47,7 @@ async function openRoom(
     key,
     row,
     source,
-    onUpdate: (update) => live?.spread(update),
+    onUpdate: (update, by) => live?.spread(update, by),
     onStatus: (status) => live?.tellStatus(status),
     onAgents: (names) => live?.showAgents(names),
     onOtherProcess,

@@ -8,7 +8,9 @@ import {
   type Contents,
   type DocumentKey,
   type SharedDocuments,
+  type Typist,
   type VersionReason,
+  whoCounts,
 } from '../../src/studio/collaboration/index.ts';
 import { openUpdates, type Updates } from '../../src/studio/collaboration/updates.ts';
 import type { ClosedBy, Source } from './source.ts';
@@ -32,8 +34,8 @@ export interface Held {
   readonly key: DocumentKey;
   readonly source: Source;
   readonly updates: Updates;
-  /** Told what the document gains, whoever has made it. */
-  onUpdate(update: Uint8Array): void;
+  /** Told what the document gains, and who has typed it; undefined: nobody, it is a change of the server. */
+  onUpdate(update: Uint8Array, by: Typist | undefined): void;
   onStatus(status: Status): void;
   /** Agents have changed what the document stands for. */
   onAgents(names: readonly string[]): void;
@@ -53,10 +55,22 @@ export interface Held {
   readonly agents: Set<string>;
   /**
    * Those who have typed since the document was written, and since the post was saved, each with the revision that came
-   * of it: who types while it is written is among those of the next time.
+   * of it: who types while it is written is among those of the next time. Those of other processes are among the latter,
+   * as whoever saves the post saves what all have typed.
    */
-  readonly typedBy: { document: Map<string, number>; post: Map<string, { by: PostAuthor; revision: number }> };
+  readonly typedBy: { document: Map<string, number>; post: Map<string, { by: Typist; revision: number }> };
+  /** The stored document names somebody whose typing is not saved. */
+  namesTypist: boolean;
 }
+
+/** Notes who has typed what is in the document and not in the post. */
+export function noteUnsaved({ revision, typedBy }: Held, by: Typist): void {
+  typedBy.post.set(by === 'unknown' ? by : `${by.userId} ${by.schedulesFreely}`, { by, revision });
+}
+
+/** In whose name the post is saved; undefined: nobody has typed since it was. */
+export const unsavedBy = ({ typedBy }: Held): Typist | undefined =>
+  whoCounts([...typedBy.post.values()].map(({ by }) => by));
 
 /** Tries of a write that met another. */
 export const MOST_TRIES = 10;
@@ -74,7 +88,11 @@ export async function takeStored(held: Held): Promise<boolean> {
   const { documents, key, source, updates } = held;
   const stored = await documents.find(key);
   if (!stored) {
-    await documents.insert(key, { state: updates.state, agreed: held.agreed });
+    await documents.insert(key, {
+      state: updates.state,
+      agreed: held.agreed,
+      unsavedBy: unsavedBy(held) ?? null,
+    });
     return true;
   }
   if (stored.version === held.version) return false;
@@ -83,7 +101,14 @@ export async function takeStored(held: Held): Promise<boolean> {
   held.agreed = stored.agreed;
   held.recent = stored.recent;
   const gained = updates.takeIn(stored.state);
-  if (gained) held.onUpdate(gained);
+  if (gained) {
+    const isWritten = held.revision === held.written;
+    held.revision += 1; // what was read before does not have it
+    if (isWritten) held.written = held.revision;
+    held.onUpdate(gained, stored.unsavedBy ?? undefined);
+  }
+  held.namesTypist = stored.unsavedBy !== null;
+  if (stored.unsavedBy) noteUnsaved(held, stored.unsavedBy);
   // whoever writes has taken in what stood: it may have all of this already
   const isKept = () => !openUpdates(stored.state, source.roots).isNew(updates.state);
   if (held.typedBy.document.size === 0 && isKept()) held.written = held.revision;
@@ -96,8 +121,11 @@ export async function write(held: Held, saving?: string): Promise<void> {
     if (held.revision === held.written && saving === undefined) return;
     const mine = held.revision;
     const typed = [...held.typedBy.document.keys()];
-    const next = await held.documents.update(held.key, held.version, { state: held.updates.state, saving, typed });
+    const by = unsavedBy(held);
+    const written = { state: held.updates.state, saving, typed, unsavedBy: by };
+    const next = await held.documents.update(held.key, held.version, written);
     if (next !== undefined) {
+      held.namesTypist = by !== undefined;
       held.version = next;
       held.written = mine;
       if (saving !== undefined) held.recent = [saving, ...held.recent];
@@ -111,13 +139,14 @@ export async function write(held: Held, saving?: string): Promise<void> {
 
 /**
  * Makes a change of the server: from `base`, or the document as it is, to `theirs`. False: another process has written
- * the document meanwhile and may have made it; nothing was done.
+ * the document meanwhile and may have made it; nothing was done. `by`: who asked for it, where it is to be saved.
  */
 export async function change(
   held: Held,
   base: Contents | undefined,
   theirs: Contents,
   agreeing: Contents | undefined,
+  by?: PostAuthor,
 ): Promise<{ met: boolean } | false> {
   const { documents, key, source, updates } = held;
   const [was, mine] = [updates.state, held.revision];
@@ -125,12 +154,20 @@ export async function change(
   const next = openUpdates(was, source.roots);
   next.add(merged.update);
   const agreed = agreeing && { post: agreeing, document: asWritten(agreeing) };
-  const changed = await documents.update(key, held.version, { state: next.state, typed: [], agreed });
+  if (by) noteUnsaved(held, by);
+  const unsaved = unsavedBy(held);
+  const changed = await documents.update(key, held.version, {
+    state: next.state,
+    typed: [],
+    unsavedBy: unsaved,
+    agreed,
+  });
   if (changed === undefined) return false;
+  held.namesTypist = unsaved !== undefined;
   held.version = changed;
   held.written = mine;
   if (agreed) held.agreed = agreed;
-  if (updates.add(merged.update)) held.onUpdate(merged.update);
+  if (updates.add(merged.update)) held.onUpdate(merged.update, by);
   return merged;
 }
 

@@ -64,7 +64,7 @@ function openRoom(clock: Clock = systemClock) {
 describe('what a room tells its hundred readers', () => {
   test('is encoded once: each socket writes the same bytes in one piece', async () => {
     const { room, readers } = openRoom();
-    room.spread(updateOf('one'));
+    room.spread(updateOf('one'), undefined);
     await turn();
     const pieces = readers.flatMap(({ written }) => written);
     expect([pieces.length, new Set(pieces).size]).toEqual([100, 1]);
@@ -73,7 +73,7 @@ describe('what a room tells its hundred readers', () => {
 
   test('is one message for all updates of a turn of the process', async () => {
     const { room, readers } = openRoom();
-    for (const word of ['one', 'two', 'three']) room.spread(updateOf(word));
+    for (const word of ['one', 'two', 'three']) room.spread(updateOf(word), undefined);
     await turn();
     expect(readers.map(({ written }) => written.length)).toEqual(readers.map(() => 1));
     const [bytes] = readers[0]!.written;

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import { mergeUpdates } from 'yjs';
 import type { Clock } from '../../src/platform/kernel/index.ts';
 import type { Log } from '../../src/platform/telemetry/index.ts';
+import { type Typist, whoCounts } from '../../src/studio/collaboration/index.ts';
 import { openAgents } from './agents.ts';
 import { ELSEWHERE, gatherAwareness, openAwareness } from './awareness.ts';
 import { CLOSE, type Connection } from './connection.ts';
@@ -15,7 +16,7 @@ import { encode, withPing } from './wire.ts';
 
 /** What a room sends to the same room in other processes. */
 export interface Peers {
-  update(update: Uint8Array): void;
+  update(update: Uint8Array, by: Typist | undefined): void;
   /** What clients of a person say of themselves. */
   awareness(person: string, update: Uint8Array): void;
 }
@@ -38,7 +39,7 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
   /** The server among the clients: without a cursor, so that editors show nobody. */
   const self = { client: randomInt(1, 2 ** 32), clock: 1 };
   const statusFrame = () => frameOfStatus(self, document.status);
-  let leaving: Uint8Array[] = [];
+  let leaving: { update: Uint8Array; by: Typist | undefined }[] = [];
   let isWritable = document.status.readOnly === null;
 
   /** Tells everybody here, in one form that is made once. */
@@ -49,10 +50,11 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
   };
   /** Updates of one turn of the process leave as one frame, written once. */
   const flushUpdates = () => {
-    const update = leaving.length === 1 ? leaving[0]! : mergeUpdates(leaving);
+    const update = leaving.length === 1 ? leaving[0]!.update : mergeUpdates(leaving.map((one) => one.update));
+    const by = whoCounts(leaving.flatMap((one) => one.by ?? []));
     leaving = [];
     broadcast(frames.updateFrame(update));
-    peers?.update(update);
+    peers?.update(update, by);
   };
   const touch = () => {
     saving.touch();
@@ -73,9 +75,9 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     document,
     connections,
     /** What the document gains is told to everybody who has it open, and to other processes. */
-    spread(update: Uint8Array): void {
+    spread(update: Uint8Array, by: Typist | undefined): void {
       if (leaving.length === 0) setImmediate(flushUpdates);
-      leaving.push(update);
+      leaving.push({ update, by });
     },
     showAgents: (names: readonly string[]) => names.forEach((name) => agents.show(name)),
     tellStatus(status: Status): void {
@@ -110,9 +112,9 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
         connection.close(CLOSE.malformed, 'Not a frame of y-websocket');
       }
     },
-    /** What another process sends: an update of the document. Throws for bytes that are none. */
-    receiveUpdate(update: Uint8Array): void {
-      if (!document.receive(update)) return;
+    /** What another process sends: an update of the document, and who has typed it. Throws for bytes that are none. */
+    receiveUpdate(update: Uint8Array, by: Typist | undefined): void {
+      if (!document.receive(update, by)) return;
       broadcast(frames.updateFrame(update));
       touch();
     },

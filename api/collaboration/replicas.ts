@@ -2,16 +2,20 @@ import { randomBytes } from 'node:crypto';
 import { type ByteChannels, byteChannels } from '../../src/platform/cache/index.ts';
 import { startLoop } from '../../src/platform/flow/index.ts';
 import type { Clock } from '../../src/platform/kernel/index.ts';
+import { PostAuthor } from '../../src/publishing/posts/index.ts';
 import type { Log } from '../../src/platform/telemetry/index.ts';
-import type { DocumentKey } from '../../src/studio/collaboration/index.ts';
+import type { DocumentKey, Typist } from '../../src/studio/collaboration/index.ts';
 import { FrameReader, withLength } from './frames.ts';
 import type { LiveRoom, Peers } from './live-room.ts';
 
 // The same room in several processes. Messages may be lost, doubled or reordered: state vectors are compared when a room
 // is opened, when Redis comes back, and while it changes.
 
-/** What a message is; the first byte behind the sender. */
-const KIND = { update: 1, awareness: 2, vector: 3, hello: 4 } as const;
+/**
+ * What a message is; the first byte behind the sender. `update` is understood only: a release that sends it does not say
+ * who has typed it. That one hears no `typed` and finds what it holds in the database, as without Redis.
+ */
+const KIND = { update: 1, awareness: 2, vector: 3, hello: 4, typed: 5 } as const;
 const SENDER_BYTES = 8;
 /** Milliseconds between two comparisons of a room that changes. */
 const COMPARE_MS = 5_000;
@@ -25,6 +29,15 @@ interface Entered {
   live: LiveRoom;
   subscription: AsyncDisposable;
   hasChanged: boolean;
+}
+
+/** Who has typed an update; undefined: nobody, it is saved or of the server. What another release says is not known. */
+function readTypist(text: string): Typist | undefined {
+  try {
+    return PostAuthor.nullable().parse(JSON.parse(text)) ?? undefined;
+  } catch {
+    return 'unknown';
+  }
 }
 
 /** Exchanges updates and awareness of open rooms with other processes over Redis. */
@@ -46,6 +59,13 @@ export async function openReplicas({ url, clock, log }: Options) {
   const sendAwareness = (name: string, person: string, update: Uint8Array) =>
     send(name, KIND.awareness, Buffer.concat([...withLength(Buffer.from(person)), ...withLength(update)]));
 
+  const sendUpdate = (name: string, update: Uint8Array, by: Typist | undefined) =>
+    send(
+      name,
+      KIND.typed,
+      Buffer.concat([...withLength(Buffer.from(JSON.stringify(by ?? null))), ...withLength(update)]),
+    );
+
   function hear(name: string, message: Uint8Array): void {
     if (sender.equals(message.subarray(0, SENDER_BYTES))) return;
     const own = entered.get(name);
@@ -55,17 +75,23 @@ export async function openReplicas({ url, clock, log }: Options) {
     switch (message[SENDER_BYTES] ?? 0) {
       case KIND.update:
         own.hasChanged = true;
-        return live.receiveUpdate(payload);
+        return live.receiveUpdate(payload, 'unknown');
+      case KIND.typed: {
+        own.hasChanged = true;
+        const reader = new FrameReader(payload);
+        const by = readTypist(reader.text());
+        return live.receiveUpdate(reader.bytes(), by);
+      }
       case KIND.awareness: {
         const reader = new FrameReader(payload);
         return live.receiveAwareness(reader.text(), reader.bytes());
       }
       case KIND.hello:
         for (const { person, update } of live.ownAwareness()) sendAwareness(name, person, update);
-        send(name, KIND.update, live.document.missing(payload));
+        sendUpdate(name, live.document.missing(payload), live.document.unsavedBy);
         return send(name, KIND.vector, live.document.vector);
       case KIND.vector:
-        send(name, KIND.update, live.document.missing(payload));
+        sendUpdate(name, live.document.missing(payload), live.document.unsavedBy);
         if (live.document.lacks(payload)) send(name, KIND.vector, live.document.vector);
         return undefined;
       default: // of a newer release
@@ -91,10 +117,10 @@ export async function openReplicas({ url, clock, log }: Options) {
     peersOf(key: DocumentKey): Peers {
       const name = nameOf(key);
       return {
-        update(update) {
+        update(update, by) {
           const one = entered.get(name);
           if (one) one.hasChanged = true;
-          send(name, KIND.update, update);
+          sendUpdate(name, update, by);
         },
         awareness: (person, update) => sendAwareness(name, person, update),
       };

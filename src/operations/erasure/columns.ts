@@ -41,7 +41,7 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<ColumnClass,
     ],
     technical: ['provider_id', 'provider_version', 'slot_incarnation', 'egress', 'server_limits', 'brakes'],
   },
-  collaboration_documents: { content: ['agreed', 'recent'], technical: ['room', 'writer'] },
+  collaboration_documents: { content: ['agreed', 'recent', 'unsaved_by'], technical: ['room', 'writer'] },
   collaboration_versions: {
     content: ['label', 'contents', 'agents', 'changed_to'],
     technical: ['room', 'reason'],

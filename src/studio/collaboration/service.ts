@@ -37,17 +37,18 @@ export function openDocuments({ sql, clock, incarnation: writer }: Collaboration
       const post = await read();
       const document = asWritten(post);
       const state = await worker.run('sow', { contents: post });
-      await store.insertDocument(sql, key, { state, agreed: { post, document }, writer });
+      await store.insertDocument(sql, key, { state, agreed: { post, document }, unsavedBy: null, writer });
       const stored = await store.findDocument(sql, key);
       if (!stored) throw notFound();
       return stored;
     },
     /** Stores a document that was deleted while it was open. */
-    insert: (key: store.DocumentKey, document: { state: Uint8Array; agreed: store.Agreed }) =>
+    insert: (key: store.DocumentKey, document: Pick<store.DocumentRow, 'state' | 'agreed' | 'unsavedBy'>) =>
       store.insertDocument(sql, key, { ...document, writer }),
     update: (key: store.DocumentKey, version: number, change: Omit<store.DocumentChange, 'writer'>) =>
       store.updateDocument(sql, key, version, { ...change, writer }),
-    writeAgreed: (key: store.DocumentKey, agreed: store.Agreed) => store.writeAgreed(sql, key, agreed),
+    writeAgreed: (key: store.DocumentKey, agreed: store.Agreed, of: Parameters<typeof store.writeAgreed>[3]) =>
+      store.writeAgreed(sql, key, agreed, of),
     versionsOf: (keys: readonly store.DocumentKey[]) => store.versionsOf(sql, keys),
 
     keepVersion: (key: store.DocumentKey, version: Omit<versions.NewVersion, 'id'>) => {

@@ -1,5 +1,6 @@
 import type { Sql } from '../../platform/db/index.ts';
 import type { Contents } from './contents.ts';
+import type { Typist } from './typist.ts';
 
 /** What document and post said when they agreed last: as the post holds it, and as the document writes it. */
 export interface Agreed {
@@ -16,6 +17,8 @@ export interface DocumentRow {
   recent: string[];
   /** The start of a process that wrote it last. */
   writer: string;
+  /** Who has typed what is not saved to the post; null: nobody. */
+  unsavedBy: Typist | null;
 }
 export interface DocumentKey {
   orgId: string;
@@ -32,22 +35,28 @@ const owned = (row: DocumentRow | undefined): DocumentRow | undefined =>
 
 export async function findDocument(sql: Sql, { orgId, room }: DocumentKey): Promise<DocumentRow | undefined> {
   const [row] = await sql<DocumentRow[]>`
-    select state, version, agreed, recent, writer
+    select state, version, agreed, recent, writer,
+      case when unsaved_version = version then unsaved_by else '"unknown"'::jsonb end as "unsavedBy"
     from collaboration_documents
     where org_id = ${orgId}
       and room = ${room}`;
   return owned(row);
 }
 
+const jsonOf = (value: unknown): string | null => (value == null ? null : JSON.stringify(value));
+
 /** Stores a new document unless there is one; what stands is read afterwards. */
 export async function insertDocument(
   sql: Sql,
   { orgId, room }: DocumentKey,
-  { state, agreed, writer }: { state: Uint8Array; agreed: Agreed; writer: string },
+  { state, agreed, unsavedBy, writer }: Pick<DocumentRow, 'state' | 'agreed' | 'unsavedBy' | 'writer'>,
 ): Promise<void> {
   await sql`
-    insert into collaboration_documents (org_id, room, state, agreed, writer)
-    values (${orgId}, ${room}, ${Buffer.from(state)}, ${JSON.stringify(agreed)}::text::jsonb, ${writer})
+    insert into collaboration_documents (org_id, room, state, agreed, writer, unsaved_by, unsaved_version)
+    values (
+      ${orgId}, ${room}, ${Buffer.from(state)}, ${JSON.stringify(agreed)}::text::jsonb, ${writer},
+      ${jsonOf(unsavedBy)}::text::jsonb, 1
+    )
     on conflict (org_id, room) do nothing`;
 }
 
@@ -59,6 +68,8 @@ export interface DocumentChange {
   saving?: string | undefined;
   /** Users who have typed since the last write. */
   typed: readonly string[];
+  /** Who has typed what of `state` is not saved to the post. */
+  unsavedBy: Typist | undefined;
   writer: string;
 }
 
@@ -67,17 +78,18 @@ export async function updateDocument(
   sql: Sql,
   { orgId, room }: DocumentKey,
   version: number,
-  { state, agreed, saving, typed, writer }: DocumentChange,
+  { state, agreed, saving, typed, unsavedBy, writer }: DocumentChange,
 ): Promise<number | undefined> {
   const [row] = await sql<{ version: number }[]>`
     update collaboration_documents
     set state = ${Buffer.from(state)}, version = version + 1, writer = ${writer},
-      agreed = coalesce(${agreed === undefined ? null : JSON.stringify(agreed)}::text::jsonb, agreed),
+      agreed = coalesce(${jsonOf(agreed)}::text::jsonb, agreed),
       recent = case
         when ${saving ?? null}::text is null then recent
         else (array_prepend(${saving ?? null}::text, recent))[1:${MOST_RECENT}::int]
       end,
       typed_by = (select coalesce(array_agg(distinct id), '{}') from unnest(typed_by || ${[...typed]}::uuid[]) as t (id)),
+      unsaved_by = ${jsonOf(unsavedBy)}::text::jsonb, unsaved_version = version + 1,
       updated_at = now()
     where org_id = ${orgId}
       and room = ${room}
@@ -86,11 +98,21 @@ export async function updateDocument(
   return row?.version;
 }
 
-/** Notes what document and post agree on, whatever the version of the document. */
-export async function writeAgreed(sql: Sql, { orgId, room }: DocumentKey, agreed: Agreed): Promise<void> {
+/**
+ * Notes what document and post agree on, whatever the version of the document; and who has typed what is not saved in
+ * that of this version, for a later one says it itself.
+ */
+export async function writeAgreed(
+  sql: Sql,
+  { orgId, room }: DocumentKey,
+  agreed: Agreed,
+  { version, unsavedBy }: { version: number; unsavedBy: Typist | undefined },
+): Promise<void> {
   await sql`
     update collaboration_documents
-    set agreed = ${JSON.stringify(agreed)}::text::jsonb
+    set agreed = ${jsonOf(agreed)}::text::jsonb,
+      unsaved_by = case when version = ${version} then ${jsonOf(unsavedBy)}::text::jsonb else unsaved_by end,
+      unsaved_version = case when version = ${version} then version else unsaved_version end
     where org_id = ${orgId}
       and room = ${room}`;
 }

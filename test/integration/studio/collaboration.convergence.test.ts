@@ -157,7 +157,7 @@ async function play(steps: readonly Step[]) {
         sync(c);
         break;
       case 'deliver':
-        for (const update of replica.inbox.splice(0).toReversed()) replica.document.receive(update);
+        for (const update of replica.inbox.splice(0).toReversed()) replica.document.receive(update, by);
     }
     if (act !== 'type' && act !== 'insert' && act !== 'delete') continue;
     const update = Y.encodeStateAsUpdate(doc, before);

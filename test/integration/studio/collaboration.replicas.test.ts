@@ -1,4 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import type { LiveRoom } from '../../../api/collaboration/live-room.ts';
+import { openReplicas } from '../../../api/collaboration/replicas.ts';
+import { byteChannels } from '../../../src/platform/cache/index.ts';
+import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
+import type { Typist } from '../../../src/studio/collaboration/index.ts';
 import { openCoEditing } from '../../support/worlds/studio/co-editing.ts';
 import { type TestApp, testApp } from '../../support/worlds/app.ts';
 import { startRedis } from '../../support/wire/services.ts';
@@ -78,4 +84,52 @@ const replica = (url: string): Promise<TestApp> =>
     await settles(async () => expect(await world.contentOf(id)).toMatch(/mine.*hers|hers.*mine/));
     await Promise.all([one[Symbol.asyncDispose](), two[Symbol.asyncDispose]()]);
   }, 60_000);
+
+  test('say who has typed what; of a release that does not say it nobody knows', async () => {
+    const log = { debug() {}, info() {}, warn() {}, error() {} };
+    const options = { url: redis!.url, clock: systemClock, log };
+    await using one = await openReplicas(options);
+    await using two = await openReplicas(options);
+    await using older = await byteChannels({ ...options, onBack() {}, onHandlerError() {} });
+    const key = { orgId: newId(), room: 'post:1' };
+    const member = { userId: newId(), schedulesFreely: false, agent: 'Writer' };
+    const roomOf = (unsavedBy: Typist | undefined) => {
+      const heard: [number, Typist | undefined][] = [];
+      const document = { vector: Buffer.from('vector'), unsavedBy, missing: () => Buffer.of(1), lacks: () => false };
+      const receiveUpdate = ([first]: Uint8Array, by: Typist | undefined) => void heard.push([first!, by]);
+      return { heard, live: { document, receiveUpdate, ownAwareness: () => [] } as unknown as LiveRoom };
+    };
+    const [first, second] = [roomOf(member), roomOf(undefined)];
+    await one.enter(key, first.live);
+    await two.enter(key, second.live);
+    await settles(() => expect(second.heard).toEqual([[1, member]])); // compared
+    second.heard.length = 0;
+    one.peersOf(key).update(Buffer.of(2), member);
+    one.peersOf(key).update(Buffer.of(3), undefined);
+    one.peersOf(key).update(Buffer.of(4), 'unknown');
+    older.publish(`collaboration:${key.orgId}:${key.room}`, Buffer.concat([randomBytes(8), Buffer.of(1, 5)]));
+    const all: unknown = [2, 3, 4, 5].map((n) => [n, { 2: member, 4: 'unknown', 5: 'unknown' }[n]]);
+    await settles(() => expect(second.heard.toSorted(([a], [b]) => a - b)).toEqual(all));
+    await Promise.all([one.leave(key), two.leave(key)]);
+  });
+});
+
+test('a stored document names who has typed what is not saved; one that an older release has written, nobody', async () => {
+  const { documents } = world.app.context;
+  const key = { orgId: world.ann.orgId, room: `post:${await world.draft()}` };
+  const contents = { content: '<p>Hello</p>', settings: {}, media: [] };
+  const { state, unsavedBy, agreed } = await documents.open(key, async () => contents);
+  expect(unsavedBy).toBeNull();
+  const member = { userId: world.ann.userId, schedulesFreely: false };
+  const found = async () => (await documents.find(key))?.unsavedBy;
+  expect(await documents.update(key, 1, { state, typed: [], unsavedBy: member })).toBe(2);
+  expect(await found()).toEqual(member);
+  await documents.writeAgreed(key, agreed, { version: 1, unsavedBy: undefined }); // of what was written before
+  expect(await found()).toEqual(member);
+  await documents.writeAgreed(key, agreed, { version: 2, unsavedBy: undefined });
+  expect(await found()).toBeNull();
+  await world.db.sql`update collaboration_documents set version = version + 1 where room = ${key.room}`;
+  expect(await found()).toBe('unknown');
+  expect(await documents.update(key, 3, { state, typed: [], unsavedBy: undefined })).toBe(4);
+  expect(await found()).toBeNull();
 });
