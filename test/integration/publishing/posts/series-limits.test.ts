@@ -57,7 +57,10 @@ async function overLimit() {
 const used = async () => (await world.billing.usage(org.orgId)).limits.posts_per_month.used;
 /** The room is looked for every ten minutes. */
 const lookAgain = async () => {
-  await db.sql`update posts set look_up_at = now() - interval '1 second' where look_up_at is not null`;
+  await db.sql`
+    update posts
+    set look_up_at = now() - interval '1 second'
+    where org_id = ${org.orgId} and look_up_at is not null`;
   return world.reconciler.sweep();
 };
 const kinds = async (id: string) =>

@@ -162,7 +162,11 @@ describe.each([
 test('a draft that is edited while it is judged is judged again before it is queued [S108]', async () => {
   const [fine, refused] = ['<p>fine</p>', TOO_LONG];
   const id = newId();
-  const media = [{ id: newId(), path: '', alt: '' }]; // whoever judges it reads files
+  const file = newId();
+  await db.sql`
+    insert into files (id, org_id, name, original_name, storage_key, kind, mime, bytes, width, height)
+    values (${file}, ${org.orgId}, 'a', 'a.png', ${`x/${file}`}, 'image', 'image/png', 1000, 100, 100)`;
+  const media = [{ id: file, path: '', alt: '' }]; // whoever judges it reads files
   const one = newPost(org.channelId, { id, publishDate: inADay, state: 'DRAFT', content: fine, media });
   await admit(world, org.orgId, [one]);
   let scheduled: Promise<unknown>;
