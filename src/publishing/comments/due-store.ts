@@ -69,7 +69,10 @@ type Read = ClaimedSweep & {
   channel: Omit<ChannelSnapshot, 'tokenExpiresAt'> & { tokenExpiresAt: string | null };
 };
 
-/** Claims at most `limit` channels that are due, and those that a dead host has left. */
+/**
+ * Claims at most `limit` channels that are due, and those that a dead host has left. A claimed channel is due when its
+ * claim ends, so that an earlier moment is one that somebody has asked for meanwhile.
+ */
 export async function claimSweeps(
   sql: Sql,
   networks: ReadNetworks,
@@ -90,7 +93,9 @@ export async function claimSweeps(
       skip locked
     )
     update comment_sweeps s
-    set claim = gen_random_uuid(), claimed_until = now() + ${CLAIM_SECONDS} * interval '1 second'
+    set claim = gen_random_uuid(),
+      claimed_until = now() + ${CLAIM_SECONDS} * interval '1 second',
+      next_run_at = now() + ${CLAIM_SECONDS} * interval '1 second'
     from due d
     join channels c on c.id = d.channel_id
     where s.channel_id = d.channel_id
@@ -120,7 +125,10 @@ export async function holdSweep(sql: Sql, { orgId, channelId, claim }: Claim): P
   return rows.length > 0;
 }
 
-/** Ends a read: the next one is at the next moment of the channel, or when its network wants to be asked again. */
+/**
+ * Ends a read: the next one is at the next moment of the channel, or at once where somebody has asked for it since the
+ * claim, and not before its network wants to be asked again. Who asked may have committed after this transaction began.
+ */
 export const endSweep = (
   sql: Sql,
   { orgId, channelId, claim }: Claim,
@@ -129,7 +137,13 @@ export const endSweep = (
   update comment_sweeps
   set claim = null,
     claimed_until = null,
-    next_run_at = greatest(${nextMoment(sql, sql`channel_id`, minutes)}, now() + ${againMs}::float8 * interval '1 ms'),
+    next_run_at = greatest(
+      case
+        when next_run_at <= clock_timestamp() then now()
+        else ${nextMoment(sql, sql`channel_id`, minutes)}
+      end,
+      now() + ${againMs}::float8 * interval '1 ms'
+    ),
     whole_at = case when ${isWhole} then now() else whole_at end
   where org_id = ${orgId}
     and channel_id = ${channelId}

@@ -181,6 +181,21 @@ describe('channels whose comments are read', () => {
     expect(await count(orgId)).toBe(1);
   });
 
+  test('are read once more where somebody asks for it while they are being read [S186]', async () => {
+    const { orgId, channelId } = await channelWithPost();
+    let reads = 0;
+    network.declares.comments = (async () => {
+      reads += 1;
+      if (reads === 1) await world.context.comments.queueSync(orgId, channelId);
+      return { comments: [commentBy('Ann')] };
+    }) as never;
+    await sweepNow(world, channelId);
+    expect(await nextOf(channelId)).toBeLessThanOrEqual(0);
+    await world.context.comments.sweepComments(500);
+    await world.context.comments.sweepComments(500);
+    expect(reads).toBe(2);
+  });
+
   test('store nothing of a read whose claim was taken over meanwhile', async () => {
     const { orgId, channelId } = await channelWithPost();
     const taken = Promise.withResolvers<void>();
