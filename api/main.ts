@@ -5,6 +5,7 @@ import { atMost } from '../src/platform/flow/index.ts';
 import { StartError } from '../src/platform/kernel/index.ts';
 import { type AppOptions, createApp } from './app.ts';
 import { openCollaboration } from './collaboration/index.ts';
+import { REQUEST_MS } from './http/exchange.ts';
 import { answerMalformed } from './http/malformed.ts';
 import { reportTo } from './http/report.ts';
 import type { AnyRoute } from './http/route.ts';
@@ -23,7 +24,7 @@ const CLOSE_MS = 8_000;
  */
 const BACKLOG = 4_096;
 /** Milliseconds that a peer has for what it sends: slow ones must not hold connections that others need. */
-const PATIENCE = { headersMs: 20_000, requestMs: 600_000, checkMs: 5_000, restMs: 10_000, readerMs: 60_000 };
+const PATIENCE = { headersMs: 20_000, requestMs: REQUEST_MS, checkMs: 5_000, restMs: 10_000, readerMs: 60_000 };
 /**
  * Open connections of a process, each a descriptor and some memory: what comes beyond is closed at once, so that those
  * that are there are served.

@@ -9,6 +9,8 @@ import type { AnyRoute, Principal, Request } from './route.ts';
 
 const ID = /^[A-Za-z0-9_-]{1,255}$/;
 const USER_AGENT_LENGTH = 500;
+/** Milliseconds in which a request must have arrived. */
+export const REQUEST_MS = 600_000;
 
 /** One request on its way up the ladder, and what the rungs have found out about it. */
 export interface Exchange {

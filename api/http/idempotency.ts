@@ -1,10 +1,12 @@
 import { claimKey, completeKey, type KeptAnswer, releaseKey, scopeOfUser } from '../../src/platform/db/index.ts';
 import type { Context } from '../../src/context.ts';
 import { AppError, invalidField, newId, sha256 } from '../../src/platform/kernel/index.ts';
-import type { Exchange } from './exchange.ts';
+import { type Exchange, REQUEST_MS } from './exchange.ts';
 import type { AnyRoute, IdempotencyClaim } from './route.ts';
 
 const NAME = 'idempotency-key';
+/** Milliseconds for what is done with a request that has arrived; then its process counts as dead. */
+const WORK_MS = 120_000;
 const KEPT_FAILURES = new Set([400, 404, 409, 410]);
 
 /** The claim of a request that carries a key, or the answer that its key got before. */
@@ -28,7 +30,8 @@ export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }:
   const path = route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
   const scope = scopeOfUser(principal.userId, `${request.method} ${path}`);
   const mine: IdempotencyClaim = { orgId: principal.orgId, scope, key, claim: newId() };
-  const found = await claimKey(sql, mine, sha256(bytes));
+  // a stream is still to arrive when its key is claimed
+  const found = await claimKey(sql, mine, sha256(bytes), WORK_MS + (route.input === 'stream' ? REQUEST_MS : 0));
   if (found.kind === 'claimed') return { claim: mine };
   if (found.kind === 'mismatch')
     throw new AppError('idempotency_mismatch', 'This Idempotency-Key was used with another body: send a new key');

@@ -137,7 +137,7 @@ export function openPeople({
       `create ${ids.join(' ')} on ${channelId}`,
       async ({ context }) => {
         // as the route does
-        if (key && (await claimKey(context!.sql, key, Buffer.alloc(32))).kind !== 'claimed') return;
+        if (key && (await claimKey(context!.sql, key, Buffer.alloc(32), 120_000)).kind !== 'claimed') return;
         const kept = key && { scope: key.scope, key: key.key, claim: key.claim, status: 201, reply: ids.join(' ') };
         await context!.actors(organizationActor, org.id).admit({ ...input, ...(kept && { idempotency: kept }) });
       },

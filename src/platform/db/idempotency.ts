@@ -22,7 +22,7 @@ export async function claimKey(
   sql: Sql,
   { orgId, scope, key, claim }: KeyClaim,
   bodyHash: Buffer,
-  holdMs = 120_000,
+  holdMs: number,
 ): Promise<KeyState> {
   const taken = await sql`
     insert into idempotency_keys as k (org_id, scope, key, body_hash, claim, claimed_until)

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- uploads whole, slow, broken and from an address, over one library
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -272,6 +273,41 @@ describe('upload routes', () => {
     });
     await eventually('the remains are gone', async () => (await incoming()).length === 0);
     expect(await stored()).toEqual(before);
+  });
+
+  test('a slow upload holds its Idempotency-Key as long as it may last, and makes one file [S18]', async () => {
+    const head = Buffer.from('--b\r\nContent-Disposition: form-data; name="file"; filename="slow.png"\r\n\r\n');
+    const [bytes, tail] = [await picture(10, 10), Buffer.from('\r\n--b--\r\n')];
+    const headers = {
+      authorization: key.key,
+      'content-type': 'multipart/form-data; boundary=b',
+      'content-length': head.length + bytes.length + tail.length,
+      'idempotency-key': 'slow-upload',
+    };
+    const answer = Promise.withResolvers<number | undefined>();
+    const first = httpRequest(`${app.address}/public/v1/upload`, { method: 'POST', headers });
+    first.on('response', (response) => answer.resolve(response.resume().statusCode)).on('error', answer.reject);
+    first.write(Buffer.concat([head, bytes]));
+    await eventually('the bytes are on the disk', async () => (await incoming()).length === 1);
+    // it has lasted for nine and a half minutes
+    await db.sql`
+      update idempotency_keys
+      set claimed_until = claimed_until - interval '570 s'
+      where org_id = ${ann.orgId}
+        and key = 'slow-upload'`;
+    const again = await fetch(`${app.address}/public/v1/upload`, {
+      method: 'POST',
+      headers: { ...headers, 'content-length': String(headers['content-length']) },
+      body: Buffer.concat([head, bytes, tail]),
+    });
+    expect([again.status, (await again.json()).code, again.headers.get('retry-after')]).toEqual([
+      409,
+      'idempotency_in_flight',
+      '1',
+    ]);
+    first.end(tail);
+    expect(await answer.promise).toBe(201);
+    expect(await db.sql`select from files where org_id = ${ann.orgId} and original_name = 'slow.png'`).toHaveLength(1);
   });
 
   test('an upload without a file, or with an empty one, is 400 No file provided [S147, S259]', async () => {

@@ -130,12 +130,12 @@ describe('a reply to a comment', () => {
         reply,
       });
     const replies = () => db.sql`select from post_follow_ups where post_id = ${one.postId}`;
-    expect(await claimKey(db.sql, key, sha256('body'))).toEqual({ kind: 'claimed' });
+    expect(await claimKey(db.sql, key, sha256('body'), 120_000)).toEqual({ kind: 'claimed' });
     await expect(send(newId())).rejects.toMatchObject({ code: 'conflict' }); // a request that took over has it now
     expect([await replies(), (await listed(one)).length]).toEqual([[], 1]);
     await send(key.claim);
     expect(await replies()).toHaveLength(1);
-    expect(await claimKey(db.sql, { ...key, claim: newId() }, sha256('body'))).toMatchObject({
+    expect(await claimKey(db.sql, { ...key, claim: newId() }, sha256('body'), 120_000)).toMatchObject({
       status: 201,
       reply: 'the answer',
     });
