@@ -31,14 +31,18 @@ export const presentCompetitorDays = (days: readonly CompetitorDay[]): z.input<t
   days.map(({ date, metrics }) => ({ date, metrics }));
 
 const Name = nameText(1, 200).nullish();
+const providerIdentifier = z.string().min(1).max(64);
+const handle = z.string().trim().min(1).max(300);
 export const NewCompetitor = z.strictObject({
-  providerIdentifier: z.string().min(1).max(64),
-  handle: z.string().trim().min(1).max(300).meta({
+  providerIdentifier,
+  handle: handle.meta({
     description: 'As the network writes it; of a network of many servers with the server: `@name@server`.',
   }),
   name: Name,
 });
 export const CompetitorChange = z.strictObject({
+  providerIdentifier: providerIdentifier.optional().meta({ description: 'Stays as it is.' }),
+  handle: handle.optional().meta({ description: 'Stays as it is.' }),
   name: Name.meta({ description: 'Null: the name that the network tells.' }),
 });
 export const CompetitorRange = z.object({ from: dateText.optional(), to: dateText.optional() });

@@ -70,17 +70,40 @@ function judgeServers({ outbound }: Pick<CompetitorsDeps, 'outbound'>, addresses
     }
 }
 
-/** Gives a competitor a name; null: the one that its network tells. Throws `not_found`. */
+interface CompetitorChange {
+  providerIdentifier?: string | undefined;
+  handle?: string | undefined;
+  name?: string | null | undefined;
+}
+
+/**
+ * Gives a competitor a name; null: the one that its network tells.
+ * @throws AppError `not_found`, 400 for another account than the one that is watched
+ */
 export async function changeCompetitor(
   deps: CompetitorsDeps,
   orgId: string,
   id: string,
-  { name }: { name?: string | null | undefined },
+  { name, ...account }: CompetitorChange,
 ): Promise<store.CompetitorRow> {
-  if (name === undefined) return getCompetitor(deps, orgId, id);
+  const found = await getCompetitor(deps, orgId, id);
+  checkSame(deps, found, account);
+  if (name === undefined) return found;
   const row = await store.renameCompetitor(deps.sql, orgId, id, name);
   if (!row) throw unknownCompetitor();
   return row;
+}
+
+/** What is watched stays the same account, however its handle is written. */
+function checkSame(
+  deps: Pick<CompetitorsDeps, 'providers'>,
+  row: Pick<store.CompetitorRow, 'providerId' | 'handle'>,
+  { providerIdentifier = row.providerId, handle = row.handle }: Omit<CompetitorChange, 'name'>,
+): void {
+  const stays = 'stays as it is: watch the other account instead';
+  if (providerIdentifier !== row.providerId) throw invalidField('providerIdentifier', stays, 'immutable');
+  if (handle !== row.handle && watchedNetwork(deps, row.providerId).look.read(handle)?.handle !== row.handle)
+    throw invalidField('handle', stays, 'immutable');
 }
 
 /** Throws `not_found`. */

@@ -107,6 +107,23 @@ describe('competitors', () => {
     expect(asked).toEqual([]);
   });
 
+  test('take the body of their contract, as long as the account stays the same [S189]', async () => {
+    const { id } = await watched({ providerIdentifier: 'mastodon', handle: '@cat@social.example' });
+    const change = (body: object) => ann.client.put(`/competitors/${id}`, body);
+    const whole = { providerIdentifier: 'mastodon', handle: 'CAT@SOCIAL.EXAMPLE', name: 'Cat' };
+    expect(await change(whole)).toMatchObject({ status: 200, body: { name: 'Cat', handle: '@cat@social.example' } });
+    for (const [field, value] of [
+      ['providerIdentifier', 'pixelfed'],
+      ['handle', '@dog@social.example'],
+      ['handle', 'dog'],
+    ] as const)
+      expect(await change({ ...whole, [field]: value })).toMatchObject({
+        status: 400,
+        body: { errors: [{ field, rule: 'immutable' }] },
+      });
+    expect((await ann.client.delete(`/competitors/${id}`)).status).toBe(200);
+  });
+
   test('are watched once in an organization, however the handle is written [S189]', async () => {
     const [one, two] = [' @bob@social.example ', 'BOB@SOCIAL.EXAMPLE'];
     await watched({ providerIdentifier: 'mastodon', handle: one });
