@@ -36,6 +36,7 @@ export default [
     description:
       'Writes drafts for channels from a topic or a page; it stores and publishes no post. Needs `posts:create`, too. `drafts` of `GET /ai/content-pipeline/{id}` are bodies for `POST /posts`.',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'ai:create',
     planLimit: 'ai_budget',
     limit: '30/minute',

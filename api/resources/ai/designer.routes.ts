@@ -9,7 +9,12 @@ import { eventsOfRun } from './run-events.ts';
 const route = routesOf('auth', 'designer', 'runs');
 
 /** What writes: asked for in a session of a person, and paid by the budget of the organization. */
-const WRITES = { auth: ['session'], permission: 'ai:create', limit: '30/minute' } as const;
+const WRITES = {
+  auth: ['session'],
+  impersonation: 'allowed',
+  permission: 'ai:create',
+  limit: '30/minute',
+} as const;
 const READS = { auth: ['session'], permission: 'ai:read' } as const;
 
 export default [

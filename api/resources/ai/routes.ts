@@ -14,6 +14,7 @@ export default [
     description:
       'Rewrites, shortens, translates, finds hashtags or describes a picture of the library. With `Accept: text/event-stream` it comes as events `text`, and at last `done` with the whole answer, or `error`.',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'ai:create',
     planLimit: 'ai_budget',
     limit: '30/minute',
@@ -57,6 +58,7 @@ export default [
     summary: 'Change the AI budget',
     description: 'What is absent keeps its value, null removes a cap; `providers` is replaced as a whole.',
     auth: ['session'],
+    impersonation: 'allowed',
     permission: 'settings:update',
     body: AiBudget.partial(),
     answer: AiBudget,

@@ -219,6 +219,12 @@ describe('actions refused during an impersonation', () => {
     },
   );
 
+  test('include nothing that models write or make, on any of its routes [S212]', () => {
+    const made = changes.filter(({ path }) => /^\/(ai|files|media)\//.test(path));
+    expect(made.length).toBeGreaterThan(20);
+    expect(named(made).flatMap(([name, route]) => (impersonationOf(route) === 'allowed' ? [] : [name]))).toEqual([]);
+  });
+
   test('include every change whose declaration does not allow it [S212]', () => {
     const undeclared = changes.filter(({ impersonation }) => impersonation === undefined);
     expect(undeclared.length).toBeGreaterThan(5);
