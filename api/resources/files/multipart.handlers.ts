@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { keptAnswer } from '../../http/idempotency.ts';
 import { routesOf } from '../../http/route.ts';
 import { line, warned } from './handlers.ts';
 import { File, presentFile } from './shape.ts';
@@ -7,6 +8,8 @@ const route = routesOf('media');
 
 const MOST_PARTS = 10_000; // as S3 counts them
 const UploadName = z.strictObject({ key: z.string().max(512), uploadId: z.string().max(255) });
+/** As many as parts by their addresses: each part is signed, and may be listed. */
+const PARTS_LIMIT = '6000/minute';
 const partNumber = z.int().min(1).max(MOST_PARTS);
 
 /** Uploads in parts (S149), as uploader libraries ask for them. */
@@ -20,8 +23,9 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
       description: 'With the `fileHash` of one that is under way it goes on with that one.',
       planLimit: 'storage_gb',
       limit: '120/hour',
+      idempotent: true,
       body: z.strictObject({
-        file: z.object({
+        file: z.strictObject({
           name: line(255).pipe(z.string().min(1)),
           size: z.int().min(1),
           type: z.string().max(255).optional(),
@@ -30,13 +34,13 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
         contentType: z.string().max(255).optional(),
       }),
       answer: z.strictObject({ uploadId: z.string(), key: z.string(), partSize: z.int() }),
-      handle: ({ rooms, principal, body: { file, fileHash, contentType } }) =>
-        rooms.media.uploads.begin(principal.orgId, principal.userId, {
-          name: file.name,
-          size: file.size,
-          type: contentType ?? file.type,
-          fileHash,
-        }),
+      handle: ({ rooms, principal, body: { file, fileHash, contentType }, idempotency }) =>
+        rooms.media.uploads.begin(
+          principal.orgId,
+          principal.userId,
+          { name: file.name, size: file.size, type: contentType ?? file.type, fileHash },
+          keptAnswer(idempotency, 200, (begun) => begun),
+        ),
       present: (begun) => begun,
     }),
     route({
@@ -44,6 +48,7 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
       path: `${prefix}/sign-part`,
       summary: 'Create the upload address of a part',
       description: 'It takes one part by PUT, for an hour.',
+      limit: PARTS_LIMIT,
       body: UploadName.extend({ partNumber }),
       answer: z.strictObject({ url: z.string(), headers: z.record(z.string(), z.string()) }),
       handle: ({ rooms, principal, body: { partNumber: number, ...name } }) =>
@@ -54,6 +59,7 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
       ...common,
       path: `${prefix}/list-parts`,
       summary: 'List the uploaded parts',
+      limit: PARTS_LIMIT,
       body: UploadName,
       answer: z.array(z.strictObject({ PartNumber: z.int(), Size: z.int(), ETag: z.string() })),
       handle: ({ rooms, principal, body }) => rooms.media.uploads.parts(principal.orgId, body),
@@ -68,7 +74,13 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
       idempotent: true,
       body: UploadName.extend({
         parts: z
-          .array(z.object({ ETag: z.string().max(255), PartNumber: partNumber }))
+          .array(
+            z.strictObject({
+              ETag: z.string().max(255),
+              PartNumber: partNumber,
+              Size: z.int().optional() /* as listed */,
+            }),
+          )
           .min(1)
           .max(MOST_PARTS),
       }),

@@ -86,11 +86,14 @@ test('an announced file is judged by its type, else by its name, and only accept
     extension('VIDEO/QuickTime; x=y', 'x'),
     extension(undefined, 'Beach.JPEG'),
     extension('application/octet-stream', 'a.b.webm'),
+    extension(undefined, 'Scan.TIF'),
+    extension(undefined, 'IMG_1.heif'),
+    extension('', 'constructor'),
     extension('text/html', 'a.png'),
     extension('text/html', 'a.html'),
     extension('image/svg+xml', 'a.svg'),
     extension('', ''),
-  ]).toEqual(['jpg', 'mov', 'jpg', 'webm', 'png', undefined, undefined, undefined]);
+  ]).toEqual(['jpg', 'mov', 'jpg', 'webm', 'tiff', 'heic', undefined, 'png', undefined, undefined, undefined]);
 });
 
 test('parts are joined in the order of their numbers, when all have arrived as named [S149]', () => {

@@ -41,6 +41,8 @@ export const ACCEPTED: ReadonlyMap<string, Format> = new Map([
 ]);
 
 const BY_EXTENSION = new Map([...ACCEPTED.values()].map((one) => [one.extension, one]));
+/** Other endings of names that are the same kind. */
+const SAME_EXTENSION: Readonly<Record<string, string>> = { jpeg: 'jpg', tif: 'tiff', heif: 'heic' };
 
 /** What is written here and taken from nobody. */
 export const SUBTITLES = {
@@ -53,9 +55,13 @@ const KEPT: ReadonlyMap<string, Format> = new Map<string, Format>([...BY_EXTENSI
  * What a client says that it will send: by its type, else by the name. Undefined: nothing that is accepted. Only a
  * promise, for the content decides.
  */
-export const announced = (type: string | undefined, name: string): Format | undefined =>
-  ACCEPTED.get((type ?? '').split(';')[0]!.trim().toLowerCase()) ??
-  BY_EXTENSION.get(name.split('.').at(-1)!.toLowerCase().replace('jpeg', 'jpg'));
+export function announced(type: string | undefined, name: string): Format | undefined {
+  const extension = name.split('.').at(-1)!.toLowerCase();
+  return (
+    ACCEPTED.get((type ?? '').split(';')[0]!.trim().toLowerCase()) ??
+    BY_EXTENSION.get(Object.hasOwn(SAME_EXTENSION, extension) ? SAME_EXTENSION[extension]! : extension)
+  );
+}
 
 /** Formats that sharp reads here: size and thumbnail are made of these, and a broken one is refused. */
 export const READABLE: ReadonlySet<string> = new Set([

@@ -69,6 +69,9 @@ const MORE: readonly Row[] = [
   ['POST /user/change-email', '10/minute', 'org'],
   ['DELETE /user', '10/minute', 'org'],
   ['GET /uploads/:folder/:file', '6000/minute', 'address'], // a library shows many at once
+  ...['files', 'media'].flatMap(
+    (folder) => ['sign-part', 'list-parts'].map((name): Row => [`POST /${folder}/${name}`, '6000/minute', 'org']), // as parts
+  ),
   ['GET /auth/oauth/:provider', '60/minute', 'address'], // a login by a provider, and what it asks for
   ['POST /auth/oauth/:provider/exists', '30/minute', 'address'],
   ['GET /auth/nonce/:provider', '60/minute', 'address'],

@@ -43,10 +43,33 @@ describe('checks of a multipart upload', () => {
       [{ file: { name: 'a.png', size: 0 } }, 'file.size'],
       [{ file: { name: 'a.png', size: '5' } }, 'file.size'],
       [{ file: { name: 'a.png', size: 5 }, key: 'x' }, 'key'],
+      [{ file: { name: 'a.png', size: 5, colour: 'red' } }, 'file.colour'],
     ] as const) {
       const answer = await ann.client.post('/files/create-multipart-upload', body);
       expect([answer.status, answer.body.errors[0].field]).toEqual([400, field]);
     }
+  });
+
+  test('a part that is named with an unknown field is refused [S7, S149]', async () => {
+    const begun = (await begin(ann, 100)).body;
+    const answer = await complete(ann, begun, [{ PartNumber: 1, ETag: 'a', Size: 100, colour: 1 }]);
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { code: 'unknown_field', errors: [{ field: 'parts.0.colour' }] },
+    });
+  });
+
+  test('two that begin with one Idempotency-Key are one upload [S18, S149]', async () => {
+    const cat = await app.signUp();
+    const create = () =>
+      cat.client.post(
+        '/files/create-multipart-upload',
+        { file: { name: 'film.mp4', size: 100 } },
+        { 'idempotency-key': 'film' },
+      );
+    const [one, two] = [await create(), await create()];
+    expect([two.status, two.body, two.headers.get('idempotency-replayed')]).toEqual([200, one.body, 'true']);
+    expect(await db.sql`select from media_uploads where org_id = ${cat.orgId}`).toHaveLength(1);
   });
 
   test('an organization has at most a hundred open uploads [S149]', async () => {

@@ -1,4 +1,4 @@
-import type { Sql } from '../../../platform/db/index.ts';
+import { keepAnswer, type KeptAnswer, type Sql } from '../../../platform/db/index.ts';
 import { AppError, newId } from '../../../platform/kernel/index.ts';
 import { tooLarge } from '../incoming.ts';
 import { mintKey } from '../ingest.ts';
@@ -14,6 +14,8 @@ export interface NewUpload {
   fileHash?: string | undefined;
 }
 
+type BegunUpload = UploadName & { partSize: number };
+
 const MOST_OPEN = 100; // of one organization
 // of one organization, as announced: they may all lie here before anything becomes a file
 const MOST_OPEN_BYTES = 10 * 1024 ** 3;
@@ -27,7 +29,8 @@ export async function beginUpload(
   orgId: string,
   userId: string,
   { name, size, type, fileHash }: NewUpload,
-): Promise<UploadName & { partSize: number }> {
+  kept?: KeptAnswer<BegunUpload>,
+): Promise<BegunUpload> {
   const { sql, storages, maxBytes } = deps;
   const format = announced(type, name);
   if (!format)
@@ -38,8 +41,8 @@ export async function beginUpload(
   const chosen = await storages.choose(orgId);
   const { store: storage, ...where } = storages.forParts(chosen);
   const multipart = storage.multipart!;
-  const begun = { orgId, createdBy: userId, name, fileHash: fileHash ?? null, bytes: size };
-  const known = await findResumable(deps, { ...begun, ...where });
+  const wanted = { orgId, createdBy: userId, name, fileHash: fileHash ?? null, bytes: size };
+  const known = await findResumable(deps, { ...wanted, ...where });
   if (known)
     return {
       uploadId: known.id,
@@ -52,17 +55,19 @@ export async function beginUpload(
   const key = mintKey(orgId, format.extension);
   const upload = await multipart.begin(key, { bytes: size, mime: format.mime });
   const row: store.UploadRow = {
-    ...begun,
+    ...wanted,
     ...where,
     id: newId(),
     mime: format.mime,
     storageKey: key,
     providerUploadId: upload.id,
   };
+  const begun = { uploadId: row.id, key, partSize: multipart.partBytes(size) };
   try {
     await sql.begin(async (tx) => {
       await expectRoom(deps, tx, orgId, size, chosen); // others may have begun some meanwhile
       await store.insertUpload(tx, row);
+      await keepAnswer(tx, kept, begun);
     });
   } catch (error) {
     // what cannot be dropped now can be gone on with, and is given up when it is old
@@ -71,7 +76,7 @@ export async function beginUpload(
       .catch(() => undefined);
     throw error;
   }
-  return { uploadId: row.id, key, partSize: multipart.partBytes(size) };
+  return begun;
 }
 
 /** Deletes the row of an upload that nobody hears of: its commit may have held, or still be under way, which is waited for. */
