@@ -78,7 +78,7 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
             z.strictObject({
               ETag: z.string().max(255),
               PartNumber: partNumber,
-              Size: z.int().optional() /* as listed */,
+              Size: z.int().optional(), // as `list-parts` tells it
             }),
           )
           .min(1)
