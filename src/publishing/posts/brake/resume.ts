@@ -3,6 +3,7 @@ import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import { owed, paymentPolicy } from '../bulk.ts';
 import type { PostsDeps } from '../deps.ts';
+import { catchUpHeld } from '../dispatch/catch-up.ts';
 import { pausedFact, timeline, withChannel } from '../journal.ts';
 import type { DueChange } from '../ports.ts';
 import { post } from '../row.ts';
@@ -17,8 +18,8 @@ export interface Resumed {
 
 /**
  * Takes a brake away. What only it has held is planned in the same commit: of each channel in the order of the dates,
- * none before its own and none nearer to the one before it than `spacingSeconds`. What waits for a login or a payment
- * as well waits on for that.
+ * none before its own and none nearer to the one before it than `spacingSeconds`; of a series the latest date that has
+ * gone by. What waits for a login or a payment as well waits on for that.
  */
 export async function releaseBrake(
   { sql, billing, reminders, options: { horizonMs } }: Pick<PostsDeps, 'sql' | 'billing' | 'reminders' | 'options'>,
@@ -39,6 +40,7 @@ export async function releaseBrake(
       update channels
       set brakes = array_remove(brakes, ${mark})
       where ${brakedChannels(tx, orgId, target)}`;
+    await catchUpHeld(tx, orgId, brakedChannels(tx, orgId, target));
     const planned = await planPosts(tx, orgId, target, spacingSeconds);
     const moved = await raiseChannels(tx, orgId, target, horizonMs);
     if (by)

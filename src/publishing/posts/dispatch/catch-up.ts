@@ -5,7 +5,7 @@ import { followingDate, type Following } from '../recurrence.ts';
 import type { PostsDeps } from '../deps.ts';
 import type { ReadColumns } from '../row.ts';
 import { PAST_MS } from '../rules.ts';
-import { overLimit, queued, recurs, waiting } from '../state.ts';
+import { braked, labelsOf, overLimit, paused, queued, recurs, waiting } from '../state.ts';
 
 interface Overtaken extends Pick<ReadColumns, 'id' | 'orgId' | 'recurrence' | 'publishDate' | 'version'> {}
 const POSTS_AT_ONCE = 200;
@@ -69,6 +69,34 @@ export async function catchUpStopped(sql: Sql, orgId: string, channelId: string)
   for (const { now, ...one } of late) {
     const following = followingDate(one.recurrence!, one.publishDate, now, PAST_MS);
     if (following) await moveTo(sql, one, following, queued(sql));
+  }
+}
+
+/**
+ * Moves posts of series that the brake which is being released has held to the latest date that has gone by since, in
+ * the channels `channels`, whose rows are locked and marked no more. They go out however late they are, and the next
+ * of their series would be due at once behind them.
+ */
+export async function catchUpHeld(sql: Sql, orgId: string, channels: Fragment): Promise<void> {
+  const held = await sql<(Overtaken & { now: Date })[]>`
+    with ${paymentPolicy(sql, orgId)}
+    select p.id, p.org_id as "orgId", p.recurrence, p.publish_date as "publishDate", p.version, now() as now
+    from policy, channels c
+    join posts p on p.org_id = c.org_id and p.channel_id = c.id
+    where c.id in (select id from channels where ${channels})
+      and c.org_id = ${orgId}
+      and not c.disabled
+      and not c.refresh_needed
+      and ${recurs(sql)}
+      and ${paused(sql)}
+      and p.on_brake
+      and not ${braked(sql, labelsOf(sql))}
+      and not ${owed(sql)}
+      and p.publish_date < now()
+    order by p.id`;
+  for (const { now, ...one } of held) {
+    const latest = followingDate(one.recurrence!, one.publishDate, now, Infinity);
+    if (latest && latest.at <= now) await moveTo(sql, one, latest, paused(sql));
   }
 }
 

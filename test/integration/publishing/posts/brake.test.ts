@@ -301,4 +301,42 @@ describe('POST /posts/resume', () => {
     expect((await set('resume', { scope: 'campaign', id: group })).plan).toMatchObject([{ postId: held }]);
     expect(await detail(held)).toBe('scheduled');
   });
+
+  test('makes up for one date of a series that was held beyond several, the latest [S123, S120]', async () => {
+    const id = await made(schedule({ inter: 1 }));
+    await set('pause', { scope: 'org' });
+    const [{ last }] = (await db.sql`
+      with moved as (
+        update posts
+        set publish_date = publish_date - interval '98 hours', due_at = due_at - interval '98 hours'
+        where id = ${id}
+        returning publish_date
+      )
+      select publish_date + interval '4 days' as last from moved`) as unknown as [{ last: Date }];
+    const { plan } = await set('resume', { scope: 'org', spacingSeconds: 0 });
+    expect(plan).toMatchObject([{ postId: id }]);
+    expect(Date.now() - Date.parse(plan[0].at)).toBeLessThan(60_000);
+    await published(id);
+    expect(Date.parse((await read(id)).publishDate)).toBe(last.getTime());
+    const { items } = (await ann.client.get(`/posts/${id}/timeline`)).body;
+    expect(items.find((one: { message: string }) => one.message.startsWith('Dates of the series')).data).toMatchObject({
+      publishDate: last.toISOString(),
+    });
+    await routes.world.reconciler.sweep();
+    const [next] = await db.sql`select publish_date as at from posts where recurrence is not null and id <> ${id}`;
+    expect((next!['at'] as Date).getTime()).toBe(last.getTime() + 24 * HOUR);
+  });
+
+  test('leaves a post of a series its date where no other has gone by since [S123, S120]', async () => {
+    const id = await made(schedule({ inter: 7 }));
+    await set('pause', { scope: 'org' });
+    await db.sql`
+      update posts
+      set publish_date = publish_date - interval '98 hours', due_at = due_at - interval '98 hours'
+      where id = ${id}`;
+    const { publishDate } = await read(id);
+    await set('resume', { scope: 'org', spacingSeconds: 0 });
+    await published(id);
+    expect((await read(id)).publishDate).toBe(publishDate);
+  });
 });
