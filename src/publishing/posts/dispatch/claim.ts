@@ -134,7 +134,10 @@ export const claimedEntry = (sql: Sql): Entry => ({
   data: sql`jsonb_build_object('attempt', attempt)`,
 });
 
-/** The next due time of the channel `c`, from which nothing was claimed. Two looks, each at the head of an index. */
+/**
+ * The next due time of the channel `c`, from which nothing was claimed. Two looks, each at the head of an index. No post
+ * is due before its date, but the first one by date may be due after others, as it may be planned for later.
+ */
 const nextDue = (sql: Sql): Fragment => sql`
           case when c.rests then c.resting_until else least((
             select min(p.due_at)
@@ -145,7 +148,7 @@ const nextDue = (sql: Sql): Fragment => sql`
               and p.publish_date <= now()
               and not ${braked(sql, labelsOf(sql))}
           ), (
-            select p.due_at
+            select p.publish_date
             from posts p
             where p.org_id = c.org_id
               and p.channel_id = c.id

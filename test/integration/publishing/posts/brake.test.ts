@@ -31,6 +31,7 @@ const detail = async (id: string) => (await read(id)).detail as string | null;
 const kinds = async (id: string) =>
   (await ann.client.get(`/posts/${id}/timeline`)).body.items.map(({ kind }: { kind: string }) => kind);
 const marks = async (id: string) => (await db.sql`select brakes from channels where id = ${id}`)[0]!['brakes'];
+const nextDue = async () => (await db.sql`select next_due_at from channels where id = ${channel}`)[0]!['next_due_at'];
 /** Makes the dates of posts lie in the past, a second from each other. */
 const overdue = (ids: readonly string[]) => db.sql`
   update posts
@@ -338,5 +339,19 @@ describe('POST /posts/resume', () => {
     await set('resume', { scope: 'org', spacingSeconds: 0 });
     await published(id);
     expect((await read(id)).publishDate).toBe(publishDate);
+  });
+
+  test('delays no other post by the spacing of those that it lets go [S123]', async () => {
+    const [first, spaced] = [await made(), await made()];
+    await set('pause', { scope: 'org' });
+    await db.sql`update posts set publish_date = now() + interval '30 minutes', due_at = now() + interval '30 minutes'
+      where id in (${first}, ${spaced})`;
+    const { plan } = await set('resume', { scope: 'org', spacingSeconds: 7_200 });
+    expect(Date.parse(plan[1].at) - Date.parse(plan[0].at)).toBe(7_200_000);
+    const between = await made();
+    await db.sql`delete from posts where id = ${first}`;
+    const claimed = await routes.world.posts.claimNext(ann.orgId, channel);
+    expect(claimed.kind).toBe('early');
+    expect((await nextDue()).getTime()).toBeLessThanOrEqual(Date.parse((await read(between)).publishDate));
   });
 });
