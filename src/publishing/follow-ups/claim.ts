@@ -78,6 +78,7 @@ export const claimFollowUpsOf = ({ clock, incarnation }: { clock: Pick<Clock, 'm
           where o.post_id = a.post_id
             and o.org_id = a.org_id
             and o.id not in (select id from found)
+            and o.due_at > now() -- what is due and not found, the scan finds: somebody has it locked, or a brake is on
         ) as later,${followUpColumns(sql)}
       from asked a
       left join claimed f on f.post_id = a.post_id and f.org_id = a.org_id

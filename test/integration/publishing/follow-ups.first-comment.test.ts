@@ -1,6 +1,6 @@
 // oxlint-disable max-lines -- one database serves all cases
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
+import { newId, ProviderError, systemClock } from '../../../src/platform/kernel/index.ts';
 import { noEngine } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { gate } from '../../support/wire/eventually.ts';
@@ -343,6 +343,24 @@ test('stands behind posts that wait for their turn', async () => {
   free.open();
   await Promise.all([...sent, commented]);
   expect(madeFor(post)).toHaveLength(1);
+});
+
+test('one that a brake holds asks for no reminder while it stands: the next is that of what is to come [S123]', async () => {
+  const { orgId, channelId, post } = await publishWith(() => Promise.reject(new ProviderError('unavailable', 'Later')));
+  await untilTried(post.id);
+  below.behave = undefined;
+  const { posts, followUps } = world.context;
+  await posts.setBrake(orgId, { scope: 'channel', id: channelId });
+  await db.sql`update post_follow_ups set due_at = now() - interval '1 s' where post_id = ${post.id}`;
+  expect(await followUps.claimFollowUps(orgId, post.id)).toEqual({ claimed: [], later: undefined });
+  expect(await followUps.follow(orgId, post.id)).toBeUndefined();
+  const other = systemClock.in(3_600_000);
+  await db.sql`
+    insert into post_follow_ups (id, org_id, post_id, channel_id, kind, key, plug, state, due_at)
+    select ${newId()}, org_id, post_id, channel_id, 'plug', 'other', 'other', 'waiting', ${other}
+    from post_follow_ups where post_id = ${post.id}`;
+  expect(await followUps.claimFollowUps(orgId, post.id)).toEqual({ claimed: [], later: other });
+  await posts.releaseBrake(orgId, { scope: 'channel', id: channelId, spacingSeconds: 0 });
 });
 
 test('a result of a host that was taken over meanwhile changes nothing', async () => {
