@@ -70,11 +70,24 @@ export const owed = (sql: Sql, alias = 'p'): Fragment =>
   sql`coalesce(${sql(alias)}.created_at < policy.unpaid_since, false)`;
 
 /**
+ * The due time of the post `p`. An item that was deleted with its channel while the one ahead of it was under way had
+ * none when that went out: it has it from then on.
+ */
+const dueOf = (sql: Sql): Fragment => sql`coalesce(p.due_at, (
+          select greatest(q.published_at + p.delay_minutes * interval '1 minute', p.publish_date)
+          from posts q
+          where q.org_id = p.org_id
+            and q.id = p.parent_post_id
+            and q.state = 'PUBLISHED'
+            and ${queued(sql)}
+        ))`;
+
+/**
  * When the post `p` was to go out: an item of a thread at its own time, and one that waits for the item ahead of it with
  * the one of its thread that has a time.
  */
 const timeOf = (sql: Sql): Fragment => sql`coalesce(
-          p.due_at,
+          ${dueOf(sql)},
           case when p.root_post_id is not null then (
             select min(q.due_at)
             from posts q
@@ -109,8 +122,9 @@ const resumed = (sql: Sql): Fragment => {
     due_at = case
       when ${dropped} then null
       when ${runs}
-        and (p.due_at is not null or p.root_post_id is null) then greatest(coalesce(p.due_at, p.publish_date), now())
-      else p.due_at
+        and (${dueOf(sql)} is not null or p.root_post_id is null)
+        then greatest(coalesce(${dueOf(sql)}, p.publish_date), now())
+      else ${dueOf(sql)}
     end,
     deleted_at = null,
     updated_at = now()`;

@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { needsLogin, saveLogin } from '../../../../src/publishing/channels/transitions.ts';
 import { newId } from '../../../../src/platform/kernel/index.ts';
-import { eventually } from '../../../support/wire/eventually.ts';
+import { eventually, gate } from '../../../support/wire/eventually.ts';
+import { settles } from '../../../support/wire/settles.ts';
 import { sealedLogin } from '../../../support/worlds/publishing/world.ts';
 import { element, later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
 
@@ -186,6 +187,62 @@ describe('a post that was too late when its channel worked again', () => {
     expect(await giving).toMatchObject({ status: 200 });
     expect(await read(id)).toMatchObject({ state: 'QUEUE', detail: 'paused' });
     await sql`delete from subscriptions where org_id = ${ann.orgId}`;
+  });
+});
+
+describe('the rest of a thread whose root is under way', () => {
+  /** Its root goes out once `out` is called. */
+  async function underWay() {
+    const open = gate();
+    network.behave = async ({ text }, _, accept) => {
+      if (text === 'root') await open.passed;
+      return accept();
+    };
+    const value = [{ content: 'root' }, { content: 'item' }];
+    const id = await made(own({ type: 'now', posts: [{ integration: { id: channel }, value }] }));
+    const [item] = (await read(id)).thread as [{ id: string }];
+    const stateOf = async () => (await sql`select state, detail from posts where id = ${id}`)[0];
+    await settles(async () => expect(await stateOf()).toMatchObject({ detail: 'publishing' }));
+    const out = async () => {
+      open.open();
+      await settles(async () => expect(await stateOf()).toMatchObject({ state: 'PUBLISHED' }));
+    };
+    return { id, item: item.id, out };
+  }
+  const remove = () => ann.client.send('DELETE', `/integrations/${channel}`);
+
+  test('goes on when their channel, deleted meanwhile, is back [S136]', async () => {
+    const { item, out } = await underWay();
+    await remove();
+    await out();
+    await login();
+    const [row] = await sql`select detail, due_at <= now() as due from posts where id = ${item}`;
+    expect(row).toEqual({ detail: 'scheduled', due: true });
+    expect((await sql`select next_due_at <= now() as due from channels where id = ${channel}`)[0]!['due']).toBe(true);
+  });
+
+  test('waits for a brake that is on when the channel is back, and goes on when it is off [S136, S123]', async () => {
+    const { item, out } = await underWay();
+    await remove();
+    await out();
+    await ann.client.post('/posts/pause', { scope: 'org' });
+    await login();
+    expect(await read(item)).toMatchObject({ detail: 'paused' });
+    const { body } = await ann.client.post('/posts/resume', { scope: 'org', spacingSeconds: 0 });
+    expect(body.plan.map(({ postId }: { postId: string }) => postId)).toContain(item);
+    await published(item);
+  });
+
+  test('goes on when a person says so, where the channel is back too late [S136, S135]', async () => {
+    const { id, item, out } = await underWay();
+    await remove();
+    await out();
+    await moveBack(id, 2 * DAY);
+    await sql`update posts set published_at = published_at - interval '2 days' where id = ${id}`;
+    await login();
+    expect(await read(item)).toMatchObject({ detail: 'paused' });
+    expect((await ann.client.put(`/posts/${item}/status`, { status: 'schedule' })).status).toBe(200);
+    await published(item);
   });
 });
 
