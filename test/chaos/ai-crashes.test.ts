@@ -74,9 +74,9 @@ describe.each(['maker', 'blind'])('a media job of %s', (providerId) => {
     const working = host.context.mediaJobs.start();
     await eventually('the job is over, or nobody is there', async () => host.isDead || (await isOver()));
     const { length } = host.sent;
+    if (!host.isDead) await Promise.race([working[Symbol.asyncDispose](), host.died]); // it may die at its last statement
     died += Number(host.isDead);
     if (host.isDead) await host.buried();
-    else await working[Symbol.asyncDispose]();
     const other = world.app.context.mediaJobs.start();
     await eventually('the job is over', async () => {
       // the lease of the process that is gone is over, and nothing is waited for
