@@ -139,8 +139,8 @@ export async function openCrashing({ db, env, now, parts }: Crashing): Promise<C
     async [Symbol.asyncDispose]() {
       rmSync(folder, { recursive: true, force: true });
       if (watched.isDead) return; // whatever waits, waits for ever
-      await context[Symbol.asyncDispose]();
-      await watched.sql.end({ timeout: 1 });
+      const closed = context[Symbol.asyncDispose]().then(() => watched.sql.end({ timeout: 1 }));
+      await Promise.race([closed, died]); // it may die at a statement of its end
     },
   };
 }
