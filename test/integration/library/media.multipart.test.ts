@@ -405,30 +405,60 @@ test('an upload that cannot be read keeps nothing else from being deleted [RT8, 
 });
 
 describe('an upload whose row may not be there', () => {
+  /** A product whose line to the database breaks before or after the commit of the next upload's row, with `error`. */
+  async function openBreaking(when: 'before' | 'after', error: Error) {
+    let commits = NaN;
+    const sql = new Proxy(db.sql, {
+      get: (target, name: keyof typeof db.sql) =>
+        name !== 'begin'
+          ? target[name]
+          : async (work: Parameters<typeof target.begin>[1]) => {
+              commits += 1;
+              if (commits !== 2) return target.begin(work as never); // that of the row
+              if (when === 'after') await target.begin(work as never);
+              throw error;
+            },
+    });
+    const broken = await mediaApp({ sql, folder });
+    const cat = await broken.signUp();
+    return {
+      cat,
+      breakNext: () => void (commits = 0),
+      commits: () => commits,
+      [Symbol.asyncDispose]: () => broken[Symbol.asyncDispose](),
+    };
+  }
+  const uploadsOf = (who: { orgId: string }) => db.sql`select id from media_uploads where org_id = ${who.orgId}`;
+
   test.each(['before', 'after'] as const)(
     'counts against no limit, and has no parts, where the line breaks %s its commit [S149]',
     async (when) => {
-      let commits = 0;
-      const sql = new Proxy(db.sql, {
-        get: (target, name: keyof typeof db.sql) =>
-          name !== 'begin'
-            ? target[name]
-            : async (work: Parameters<typeof target.begin>[1]) => {
-                commits += 1;
-                if (commits !== 2) return target.begin(work as never); // that of the row
-                if (when === 'after') await target.begin(work as never);
-                throw new Error('the line broke');
-              },
-      });
-      const broken = await mediaApp({ sql, folder });
-      const cat = await broken.signUp();
+      await using broken = await openBreaking(when, new Error('the line broke'));
+      const { cat } = broken;
       const before = (await lying()).parts.length;
-      commits = 0;
+      broken.breakNext();
       const answer = await begin(cat, 9_000);
-      await broken[Symbol.asyncDispose]();
-      expect([answer.status, commits]).toEqual([500, 3]);
-      expect(await db.sql`select from media_uploads where org_id = ${cat.orgId}`).toEqual([]);
+      expect([answer.status, broken.commits()]).toEqual([500, 3]);
+      expect(await uploadsOf(cat)).toEqual([]);
       expect((await lying()).parts).toHaveLength(before);
+    },
+  );
+
+  test.each(['before', 'after'] as const)(
+    'is there for whoever repeats the request under its key, where the line breaks %s its commit [S18, S149]',
+    async (when) => {
+      const lost = Object.assign(new Error('the line broke'), { code: 'CONNECTION_CLOSED' });
+      await using broken = await openBreaking(when, lost);
+      const { cat } = broken;
+      const body = { file: { name: 'film.mp4', size: 9_000, type: 'video/mp4' } };
+      const ask = () => cat.client.post('/files/create-multipart-upload', body, { 'idempotency-key': `lost ${when}` });
+      broken.breakNext();
+      expect((await ask()).status).toBe(503);
+      const again = await ask();
+      expect([again.status, await uploadsOf(cat)]).toEqual([200, [{ id: again.body.uploadId }]]);
+      const whole = film(9_000);
+      const done = await complete(cat, again.body, await sendParts(cat, again.body, [whole]));
+      expect([done.status, done.body.size]).toEqual([200, 9_000]);
     },
   );
 });

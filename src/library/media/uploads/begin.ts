@@ -1,4 +1,4 @@
-import { keepAnswer, type KeptAnswer, type Sql } from '../../../platform/db/index.ts';
+import { isUnavailable, keepAnswer, type KeptAnswer, type Sql } from '../../../platform/db/index.ts';
 import { AppError, newId } from '../../../platform/kernel/index.ts';
 import { tooLarge } from '../incoming.ts';
 import { mintKey } from '../ingest.ts';
@@ -70,6 +70,8 @@ export async function beginUpload(
       await keepAnswer(tx, kept, begun);
     });
   } catch (error) {
+    // its commit may have held, and the answer that is kept with it names this upload to whoever repeats the request
+    if (kept && isUnavailable(error)) throw error;
     // what cannot be dropped now can be gone on with, and is given up when it is old
     await dropUnheard(deps, row)
       .then(() => multipart.abort(upload))
