@@ -35,4 +35,5 @@ export { prepared } from './prepared.ts';
 export { runEach } from './run-each.ts';
 export { wideRows } from './wide-rows.ts';
 export { asCallerError, isFinal, isUnavailable } from './unavailable.ts';
+export { whileAway } from './while-away.ts';
 export { replaceSealed, SEALED, type SealedColumn, type SealedText, sealedTexts } from './sealed.ts';

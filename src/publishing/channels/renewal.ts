@@ -1,4 +1,4 @@
-import { isUnavailable } from '../../platform/db/index.ts';
+import { whileAway } from '../../platform/db/index.ts';
 import { newId, ProviderError } from '../../platform/kernel/index.ts';
 import type { EgressRoute } from '../../platform/outbound/index.ts';
 import type { SocialAdapter, Tokens } from '../../providers/registry/index.ts';
@@ -113,22 +113,12 @@ async function renewOnce(deps: RenewalDeps, target: RenewalTarget, seen: Opened)
  * Writes new tokens for as long as the claim holds, while the database is away: a network that takes each refresh token
  * once gives them to nobody a second time. False: other ones stand there, or these, where the answer of a try was lost.
  */
-async function saveTokens(
+const saveTokens = (
   { clock }: RenewalDeps,
   { row }: RenewalTarget,
   seen: Opened,
   tokens: Parameters<LoginRow['save']>[1],
-): Promise<boolean> {
-  const end = clock.monotonic() + CLAIM_MS / 2; // the network's answer took of it, too
-  for (let tries = 0; ; tries++) {
-    try {
-      return await row.save(seen.sealed, tokens);
-    } catch (error) {
-      if (!isUnavailable(error) || clock.monotonic() >= end) throw error;
-      await clock.sleep(Math.min(100 * 2 ** tries, 2_000));
-    }
-  }
-}
+): Promise<boolean> => whileAway(clock, CLAIM_MS / 2, () => row.save(seen.sealed, tokens)); // the network's answer took of the claim, too
 
 /** Answers new tokens in place of those in `seen`, once for all who ask. */
 export function renewLogin(deps: RenewalDeps, target: RenewalTarget, seen: Opened): Promise<Opened> {

@@ -1,13 +1,13 @@
+import { whileAway } from '../../platform/db/index.ts';
 import { type MediaRoom, plainLine, urlOfKey } from '../../library/media/index.ts';
 import { AppError, ProviderError } from '../../platform/kernel/index.ts';
 import type { MediaAdapter, MediaOutput, MediaService, Segment } from '../../providers/registry/index.ts';
 import type { MediaJobsDeps } from './deps.ts';
 import { finishJob, endWithin } from './end.ts';
 import type { ClaimedJob, RemoteOutput } from './row.ts';
-import { KINDS_OF, MOST_COPIES, resultNameOf, pauseInMs } from './rules.ts';
+import { KINDS_OF, LONGEST_AWAY_MS, MOST_COPIES, resultNameOf, pauseInMs } from './rules.ts';
 import { addResult, type EndedJob, repeatLater } from './store.ts';
 import { srtOf, vttOf } from './subtitles.ts';
-import { whileAway } from './while-away.ts';
 
 /** Whether a result lies at the provider, so that another process can fetch it. */
 export const isRemote = (output: MediaOutput): output is RemoteOutput => 'url' in output;
@@ -39,7 +39,8 @@ export async function copyResults(deps: MediaJobsDeps, job: ClaimedJob, results:
       const item = items[n]!;
       const copy = () => copyOne(deps, job, results, item, { n, isLast: n === items.length - 1, path });
       // what lies at the provider is fetched again by whoever has the job next
-      path = typeof item === 'string' || isRemote(item) ? await copy() : await whileAway(deps.clock, copy);
+      path =
+        typeof item === 'string' || isRemote(item) ? await copy() : await whileAway(deps.clock, LONGEST_AWAY_MS, copy);
     }
   } catch (error) {
     if (error instanceof Superseded) return;

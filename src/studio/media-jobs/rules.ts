@@ -58,6 +58,8 @@ export const pauseInMs = (failures: number, askedMs = 0): number =>
 export const MOST_SUBMITS = 3;
 /** Submits that broke before they left, in a way that nobody foresaw: about seven minutes. */
 export const MOST_BREAKS = 10;
+/** So long a database can be away, and what a provider has answered, which is billed, is still written down. */
+export const LONGEST_AWAY_MS = 10 * 60_000;
 /** Failed copies of one result; addresses of results are good for ten minutes at least. */
 export const MOST_COPIES = 5;
 /** A submit without an answer is looked up so often: a provider may list an operation late. */

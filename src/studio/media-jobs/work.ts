@@ -1,4 +1,4 @@
-import { isUnavailable } from '../../platform/db/index.ts';
+import { isUnavailable, whileAway } from '../../platform/db/index.ts';
 import { AppError, asAppError, newId, ProviderError } from '../../platform/kernel/index.ts';
 import type {
   MediaAdapter,
@@ -16,6 +16,7 @@ import type { MediaJobsDeps } from './deps.ts';
 import { finishJob } from './end.ts';
 import type { ClaimedJob } from './row.ts';
 import {
+  LONGEST_AWAY_MS,
   lookUpInMs,
   MOST_BREAKS,
   MOST_CANCELS,
@@ -27,7 +28,6 @@ import {
   rhythmOf,
 } from './rules.ts';
 import * as store from './store.ts';
-import { whileAway } from './while-away.ts';
 
 /** A provider that is open for a job. */
 interface Opened {
@@ -253,7 +253,9 @@ const unknown = async (deps: StepDeps, job: ClaimedJob): Promise<void> =>
 /** Writes the handle of a running operation down before anything else. */
 async function begun(deps: StepDeps, job: ClaimedJob, adapter: MediaAdapter, handle: MediaHandle): Promise<void> {
   const { everyMs, mostMs } = rhythmOf(adapter);
-  await whileAway(deps.clock, () => store.setRunning(deps.sql, job, { handle, inMs: everyMs, mostMs }));
+  await whileAway(deps.clock, LONGEST_AWAY_MS, () =>
+    store.setRunning(deps.sql, job, { handle, inMs: everyMs, mostMs }),
+  );
   deps.wake(everyMs);
 }
 
@@ -326,7 +328,7 @@ async function arrived(deps: StepDeps, job: ClaimedJob, { adapter, service }: Op
   const remote = outputs.every(isRemote) ? outputs.filter(isRemote) : null;
   const shown = costTold(cost);
   try {
-    const isMine = await whileAway(deps.clock, () =>
+    const isMine = await whileAway(deps.clock, LONGEST_AWAY_MS, () =>
       deps.sql.begin(async (tx) => {
         if (!(await store.setCopying(tx, job, { outputs: remote, segments, cost: shown }))) return false;
         if (!job.isSettled) await deps.budget.settle(tx, { orgId: job.orgId, ref: job.reservation }, cost);
