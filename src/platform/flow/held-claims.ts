@@ -17,8 +17,6 @@ export interface HeldClaims<C extends Claim> extends Disposable {
   drop(claim: Claim): void;
   all(): C[];
   abort(which: (claim: C) => boolean, why: string): void;
-  /** Whether nobody else can have claimed it meanwhile. */
-  isSafe(claim: Claim): boolean;
 }
 
 /** Holds claims; `renew` prolongs them for a lease and answers the ids of those that this process still has. */
@@ -67,10 +65,6 @@ export function holdClaims<C extends Claim>({
     all: () => [...held.values()].map(({ claim }) => claim),
     abort(which, why) {
       for (const { claim, over } of held.values()) if (which(claim)) over.abort(new Error(why));
-    },
-    isSafe(claim) {
-      const one = find(claim);
-      return one !== undefined && clock.monotonic() - one.since < (leaseMs * 2) / 3;
     },
     [Symbol.dispose]: () => renewal[Symbol.dispose](),
   };
