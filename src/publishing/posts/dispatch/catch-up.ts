@@ -45,27 +45,38 @@ export async function catchUp(
 }
 
 /**
+ * Posts of series that a stopped channel or a brake has held, and no payment holds; `are` says which, of the post `p`,
+ * its channel `c` and the `policy` of its organization.
+ */
+const stoppedInSeries = (sql: Sql, orgId: string, are: Fragment) => sql<(Overtaken & { now: Date })[]>`
+  with ${paymentPolicy(sql, orgId)}
+  select p.id, p.org_id as "orgId", p.recurrence, p.publish_date as "publishDate", p.version, now() as now
+  from policy, channels c
+  join posts p on p.org_id = c.org_id and p.channel_id = c.id
+  where c.org_id = ${orgId}
+    and ${recurs(sql)}
+    and not ${owed(sql)}
+    and ${are}
+  order by p.id`;
+
+/**
  * Moves posts of series that are more than a day late in a channel that is about to work again, whose row is locked: to
  * the latest date that has gone by, where that is less than a day ago, else to the next one. They would stay paused until
  * a person decides, and their series with them. Where what is late is dropped, a series goes on by itself.
  */
 export async function catchUpStopped(sql: Sql, orgId: string, channelId: string): Promise<void> {
-  const late = await sql<(Overtaken & { now: Date })[]>`
-    with ${paymentPolicy(sql, orgId)}
-    select p.id, p.org_id as "orgId", p.recurrence, p.publish_date as "publishDate", p.version, now() as now
-    from policy, channels c
-    join posts p on p.org_id = c.org_id and p.channel_id = c.id
-    where c.org_id = ${orgId}
-      and c.id = ${channelId}
-      and ${recurs(sql)}
+  const late = await stoppedInSeries(
+    sql,
+    orgId,
+    sql`
+      c.id = ${channelId}
       and ${queued(sql)}
       and (p.detail = 'paused' and p.deleted_at is null or p.deleted_at = c.deleted_at)
       and not p.on_brake
       and not ${overLimit(sql)}
-      and not ${owed(sql)}
       and policy.choice <> 'drop'
-      and coalesce(p.due_at, p.publish_date) < now() - ${PAST_MS}::float8 * interval '1 ms'
-    order by p.id`;
+      and coalesce(p.due_at, p.publish_date) < now() - ${PAST_MS}::float8 * interval '1 ms'`,
+  );
   for (const { now, ...one } of late) {
     const following = followingDate(one.recurrence!, one.publishDate, now, PAST_MS);
     if (following) await moveTo(sql, one, following, queued(sql));
@@ -78,22 +89,18 @@ export async function catchUpStopped(sql: Sql, orgId: string, channelId: string)
  * of their series would be due at once behind them.
  */
 export async function catchUpHeld(sql: Sql, orgId: string, channels: Fragment): Promise<void> {
-  const held = await sql<(Overtaken & { now: Date })[]>`
-    with ${paymentPolicy(sql, orgId)}
-    select p.id, p.org_id as "orgId", p.recurrence, p.publish_date as "publishDate", p.version, now() as now
-    from policy, channels c
-    join posts p on p.org_id = c.org_id and p.channel_id = c.id
-    where c.id in (select id from channels where ${channels})
-      and c.org_id = ${orgId}
+  const held = await stoppedInSeries(
+    sql,
+    orgId,
+    sql`
+      c.id in (select id from channels where ${channels})
       and not c.disabled
       and not c.refresh_needed
-      and ${recurs(sql)}
       and ${paused(sql)}
       and p.on_brake
       and not ${braked(sql, labelsOf(sql))}
-      and not ${owed(sql)}
-      and p.publish_date < now()
-    order by p.id`;
+      and p.publish_date < now()`,
+  );
   for (const { now, ...one } of held) {
     const latest = followingDate(one.recurrence!, one.publishDate, now, Infinity);
     if (latest && latest.at <= now) await moveTo(sql, one, latest, paused(sql));
