@@ -243,7 +243,8 @@ export const saveKnown = (
     case
       when ${givenUp} and exists (select from subscriptions where org_id = ${orgId} and is_lifetime) then 0
       else ${item.kind === 'packs' && state === 'live' ? item.packs : 0}::int
-    end, ${cancelAt}, ${owing}, ${startedAt}, ${eventAt ?? null}, ${changedAt ?? null}, ${state === 'over' ? sql`now()` : null})
+    end, ${cancelAt}, ${owing}, ${startedAt}, ${eventAt ?? null}, ${changedAt ?? null},
+    ${state === 'over' ? sql`now()` : null})
   on conflict (id) do update set packs = excluded.packs, cancel_at = excluded.cancel_at,
     owing = excluded.owing,
     last_event_at = greatest(payment_subscriptions.last_event_at, excluded.last_event_at),
