@@ -89,66 +89,9 @@ test('what another process has written is news, and so is another version of the
   expect(calls.reads).toBe(3);
 });
 
-/** A document that is typed into while its post, which has gone out, is read. */
-function openLate() {
-  const state = doJob('sow', { contents });
-  const stored = { version: 1, state };
-  const row = {
-    ...stored,
-    agreed: { post: contents, document: contents },
-    recent: [],
-    writer: 'this',
-    unsavedBy: null,
-  };
-  const versions: Contents[] = [];
-  const documents = {
-    writer: 'this',
-    worker: { run: async (kind: JobKind, given: never) => doJob(kind, given) },
-    find: async () => ({ ...row, ...stored }),
-    async update(_: object, version: number, next: { state: Uint8Array }) {
-      Object.assign(stored, { version: version + 1, state: next.state });
-      return stored.version;
-    },
-    async keepVersion(_: object, kept: { contents: Contents }) {
-      versions.push(kept.contents);
-      return newId();
-    },
-  };
-  const editor = new Y.Doc();
-  Y.applyUpdate(editor, state);
-  const write = (text: string) => {
-    const before = Y.encodeStateVector(editor);
-    const paragraph = new Y.XmlElement('paragraph');
-    paragraph.insert(0, [new Y.XmlText(text)]);
-    editor.getXmlFragment('content').push([paragraph]);
-    document.type(Y.encodeStateAsUpdate(editor, before), { userId: 'ann', schedulesFreely: true });
-  };
-  let isLate = false;
-  const source: Pick<Source, 'read'> = {
-    async read() {
-      if (!isLate) write('late');
-      isLate = true;
-      return { contents, version: '2', closed: 'published' };
-    },
-  };
-  const document = openWith(documents, row, source);
-  return { document, write, versions, says: () => doJob('read', { state: stored.state }).contents };
-}
-
-test('what is typed while a document is closed is in a version too, and the document shows what went out', async () => {
-  const { document, write, versions, says } = openLate();
-  write('early');
-  await document.agree();
-  await document.agree(); // as saving does, for what was typed meanwhile
-  expect(says()).toEqual(contents);
-  const kept = versions.map(({ content }) => content).join();
-  expect([kept.includes('early'), kept.includes('late')]).toEqual([true, true]);
-});
-
-/** A document that is saved to a post; `whileSaved` runs in the midst of the next save. */
-function openSaved() {
-  const state = doJob('sow', { contents });
-  const stored = { version: 1, state };
+/** A stored document, and what is read and written of it. */
+function openStored() {
+  const stored = { version: 1, state: doJob('sow', { contents }) };
   const row = {
     ...stored,
     agreed: { post: contents, document: contents },
@@ -166,12 +109,65 @@ function openSaved() {
       typed.push(next.typed);
       return stored.version;
     },
-    writeAgreed: async () => undefined,
   };
+  return { stored, row, typed, documents };
+}
+
+/** Somebody who has this state and adds paragraphs; answers the update of each. */
+function openEditor(state: Uint8Array) {
+  const editor = new Y.Doc();
+  Y.applyUpdate(editor, state);
+  return (text: string): Uint8Array => {
+    const before = Y.encodeStateVector(editor);
+    const paragraph = new Y.XmlElement('paragraph');
+    paragraph.insert(0, [new Y.XmlText(text)]);
+    editor.getXmlFragment('content').push([paragraph]);
+    return Y.encodeStateAsUpdate(editor, before);
+  };
+}
+
+/** A document that is typed into while its post, which has gone out, is read. */
+function openLate() {
+  const { stored, row, documents } = openStored();
+  const versions: Contents[] = [];
+  const keeping = {
+    ...documents,
+    async keepVersion(_: object, kept: { contents: Contents }) {
+      versions.push(kept.contents);
+      return newId();
+    },
+  };
+  const add = openEditor(stored.state);
+  const write = (text: string) => document.type(add(text), { userId: 'ann', schedulesFreely: true });
+  let isLate = false;
+  const source: Pick<Source, 'read'> = {
+    async read() {
+      if (!isLate) write('late');
+      isLate = true;
+      return { contents, version: '2', closed: 'published' };
+    },
+  };
+  const document = openWith(keeping, row, source);
+  return { document, write, versions, says: () => doJob('read', { state: stored.state }).contents };
+}
+
+test('what is typed while a document is closed is in a version too, and the document shows what went out', async () => {
+  const { document, write, versions, says } = openLate();
+  write('early');
+  await document.agree();
+  await document.agree(); // as saving does, for what was typed meanwhile
+  expect(says()).toEqual(contents);
+  const kept = versions.map(({ content }) => content).join();
+  expect([kept.includes('early'), kept.includes('late')]).toEqual([true, true]);
+});
+
+/** A document that is saved to a post; `whileSaved` runs in the midst of the next save. */
+function openSaved() {
+  const { stored, row, typed, documents } = openStored();
   const post = { contents: contents as Contents, version: 1 };
   const savedBy: (string | undefined)[] = [];
   let whileSaved = () => {};
-  const document = openWith(documents, row, {
+  const document = openWith({ ...documents, writeAgreed: async () => undefined }, row, {
     read: async () => ({ contents: post.contents, version: String(post.version), closed: null }),
     async prepare(wanted, _agreed, _now, by) {
       savedBy.push(by?.userId);
@@ -187,15 +183,8 @@ function openSaved() {
       };
     },
   });
-  const editor = new Y.Doc();
-  Y.applyUpdate(editor, state);
-  const write = (userId: string) => {
-    const before = Y.encodeStateVector(editor);
-    const paragraph = new Y.XmlElement('paragraph');
-    paragraph.insert(0, [new Y.XmlText(userId)]);
-    editor.getXmlFragment('content').push([paragraph]);
-    document.type(Y.encodeStateAsUpdate(editor, before), { userId, schedulesFreely: userId === 'admin' });
-  };
+  const add = openEditor(stored.state);
+  const write = (userId: string) => document.type(add(userId), { userId, schedulesFreely: userId === 'admin' });
   return { document, write, post, savedBy, typed, meanwhile: (work: () => void) => void (whileSaved = work) };
 }
 
@@ -255,13 +244,8 @@ function openTwice() {
   const open = () => openWith(documents, row(), source, (...update) => void told.push(update));
   const [one, two] = [open(), open()];
   const write = (document: typeof one, userId: string) => {
-    const editor = new Y.Doc();
-    Y.applyUpdate(editor, document.missing(Uint8Array.of(0)));
-    const before = Y.encodeStateVector(editor);
-    const paragraph = new Y.XmlElement('paragraph');
-    paragraph.insert(0, [new Y.XmlText(userId)]);
-    editor.getXmlFragment('content').push([paragraph]);
-    document.type(Y.encodeStateAsUpdate(editor, before), { userId, schedulesFreely: userId === 'admin' });
+    const add = openEditor(document.missing(Uint8Array.of(0)));
+    document.type(add(userId), { userId, schedulesFreely: userId === 'admin' });
   };
   const look = (document: typeof one) => document.look(stored.version, { version: String(post.version), closed: null });
   /** What the documents have said goes to `document`. */
