@@ -5,6 +5,7 @@ import { inlineResults, type Maker, type Plan } from '../../support/worlds/studi
 import { mediaJobsWorld, type MediaJobsWorld, setProvider } from '../../support/worlds/studio/media-jobs.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
+import { endWaitingFor } from '../../support/wire/waiting-on-lock.ts';
 
 // Jobs whose steps meet a database that is away, somebody who cancels, and what nobody foresaw.
 
@@ -56,14 +57,7 @@ describe('a result that comes with the answer', () => {
     await db.sql.begin(async (tx) => {
       await lock(tx);
       work();
-      const [own] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
-      await eventually('whoever writes waits, and is cut off', async () => {
-        const rows = await tx`
-          select pg_terminate_backend(pid)
-          from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock' and ${own!.pid} = any(pg_blocking_pids(pid))`;
-        return rows.length > 0;
-      });
+      await endWaitingFor(tx, db.sql);
     });
   }
 
@@ -169,7 +163,7 @@ describe('a job that is cancelled while its submit has not left', () => {
       const [own] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
       work();
       await eventually('the submit waits for its key', async () => {
-        const rows = await tx`select from pg_stat_activity where ${own!.pid} = any(pg_blocking_pids(pid))`;
+        const rows = await db.sql`select from pg_stat_activity where ${own!.pid} = any(pg_blocking_pids(pid))`;
         return rows.length > 0 && (await world.row(id))['submitted_at'] !== null;
       });
       expect((await who.client.delete(`/files/jobs/${id}`)).status).toBe(200);

@@ -4,6 +4,7 @@ import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
 import type { TextRequest } from '../../../src/providers/registry/index.ts';
 import { INSTRUCTIONS } from '../../../src/studio/text/actions.ts';
 import { eventually } from '../../support/wire/eventually.ts';
+import { endWaitingFor } from '../../support/wire/waiting-on-lock.ts';
 import { Client, testApp } from '../../support/worlds/app.ts';
 import { formOf, picture } from '../../support/worlds/samples.ts';
 import { said, scriptedAi } from '../../support/worlds/studio/scripted-ai.ts';
@@ -162,15 +163,8 @@ describe('POST /ai/text', () => {
         await tx`select from ai_reservations for update`; // it is reserved, and not settled
         return said('Good day');
       };
-      const [own] = await tx<{ pid: number }[]>`select pg_backend_pid() as pid`;
       answered = post({ action: 'rewrite', content: 'Hello' });
-      await eventually('the settlement waits, and is cut off', async () => {
-        const rows = await tx`
-          select pg_terminate_backend(pid)
-          from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock' and ${own!.pid} = any(pg_blocking_pids(pid))`;
-        return rows.length > 0;
-      });
+      await endWaitingFor(tx, sql);
     });
     expect(await answered).toMatchObject({ status: 200, body: { content: 'Good day' } });
     const settled = () => sql`

@@ -7,6 +7,7 @@ import { settles } from '../../../support/wire/settles.ts';
 import { handleOf, postOf } from '../../../support/worlds/providers.ts';
 import { openPublishing } from '../../../support/worlds/publishing/world.ts';
 import { startReceiver } from '../../../support/wire/receiver.ts';
+import { endWaitingFor } from '../../../support/wire/waiting-on-lock.ts';
 import { type SocialServer, startSocialServer } from '../../../support/peers/social-server.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
@@ -115,14 +116,7 @@ describe('an expired channel token', () => {
     await db.sql.begin(async (tx) => {
       await tx`select from channels where id = ${id} for update`;
       given.open();
-      await settles(async () => {
-        const ended = await db.sql`
-          select pg_terminate_backend(pid)
-          from pg_stat_activity
-          where datname = current_database()
-            and wait_event_type = 'Lock'`;
-        expect(ended).toHaveLength(1);
-      });
+      await endWaitingFor(tx, db.sql);
     });
     await published;
     expect(network.grants).toEqual(['refresh_token']);
