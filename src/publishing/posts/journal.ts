@@ -66,6 +66,10 @@ export const decidedFact = (sql: Sql, by: Fragment, reason: Fragment = sql`null:
 /** Why a post is paused, from its row: by a brake, or by its channel. */
 export const pauseReason = (sql: Sql): Fragment => sql`case when on_brake then 'brake' else 'channel' end`;
 
+/** The same in words. */
+export const pauseMessage = (sql: Sql): Fragment =>
+  sql`case when on_brake then 'A brake is on' else 'The channel is stopped' end`;
+
 /** The same of a post that was paused, or goes on. */
 export const pausedFact = (sql: Sql, reason: Fragment) => ({ ...deletedFact(sql), reason });
 

@@ -138,7 +138,7 @@ export const braked = (sql: Sql, { group, tags }: Labels): Fragment =>
 
 /** The detail of a post with these labels that enters the queue of the channel `c`; `on_brake` follows `braked`. */
 export const queuedDetail = (sql: Sql, labels: Labels): Fragment =>
-  sql`case when c.refresh_needed or ${braked(sql, labels)} then 'paused' else 'scheduled' end`;
+  sql`case when c.disabled or c.refresh_needed or ${braked(sql, labels)} then 'paused' else 'scheduled' end`;
 
 /** The due time of an item of a thread, from the moment in which the item ahead of it is out. */
 export const dueAfterParent = (sql: Sql): Fragment =>

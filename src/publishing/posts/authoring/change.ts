@@ -2,7 +2,7 @@ import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import { consentOfRemoval, consentOfRequeue, holds, holdThread, writeConsent } from '../approval/consent.ts';
 import type { PostsDeps } from '../deps.ts';
-import { releasedFact, timeline, withChannel } from '../journal.ts';
+import { pausedFact, pauseMessage, pauseReason, releasedFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
 import { braked, dueAfterParent, inFlight, labelsOf, queuedDetail } from '../state.ts';
 import { announceDeleted } from './deletion.ts';
@@ -194,12 +194,24 @@ const release = (
       union all
       select ${post.names(sql, 'fact', 'opened')}
       from opened
-    ), ${channelsUpdated(sql, target.orgId, options.horizonMs)}, ${timeline(sql, {
-      from: sql`released`,
-      kind: 'reconciled',
-      message: 'A person named the post on the network',
-      data: sql`jsonb_build_object('releaseId', ${releaseId}::text)`,
-    })}, ${announce(sql, {
+    ), ${channelsUpdated(sql, target.orgId, options.horizonMs)}, ${timeline(
+      sql,
+      {
+        from: sql`released`,
+        kind: 'reconciled',
+        message: 'A person named the post on the network',
+        data: sql`jsonb_build_object('releaseId', ${releaseId}::text)`,
+      },
+      {
+        from: sql`opened where is_paused`,
+        kind: 'paused',
+        message: pauseMessage(sql),
+      },
+    )}, ${announce(sql, {
+      'post.paused': {
+        from: withChannel(sql, sql`(select * from opened where is_paused)`, sql`channel`),
+        payload: pausedFact(sql, pauseReason(sql)),
+      },
       'post.published': {
         from: withChannel(
           sql,
@@ -253,7 +265,8 @@ const openLaterItems = (sql: Sql, { orgId }: Target): Fragment => sql`
         and b.attempt = 0
         and b.seq > (select seq from thread where id = s.id)
         and (b.state = 'ERROR' or b.state = 'QUEUE' and b.due_at is null)
-      returning ${post.names(sql, 'fact', 'p')}`;
+      returning ${post.names(sql, 'fact', 'p')}, p.on_brake,
+        p.state = 'QUEUE' and p.detail = 'paused' and b.detail is distinct from 'paused' as is_paused`;
 
 /** Frees the slot that a post holds, after it was settled by a person. */
 async function freeSlot(sql: Sql, { orgId, postId }: Target): Promise<void> {

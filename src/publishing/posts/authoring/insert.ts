@@ -376,7 +376,7 @@ const lockedChannels = (sql: Sql): Fragment => sql`
       select c.*
       from (select distinct "orgId", "channelId" from item order by "channelId") i
       cross join lateral (
-        select c.id, c.org_id, c.provider_id, c.name, c.next_due_at, c.refresh_needed, c.brakes,
+        select c.id, c.org_id, c.provider_id, c.name, c.next_due_at, c.disabled, c.refresh_needed, c.brakes,
           ${approvalSetting(sql, sql`c.org_id`)} as approval_required
         from channels c
         where c.id = i."channelId"

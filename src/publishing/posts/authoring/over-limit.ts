@@ -3,7 +3,7 @@ import { type Fragment, LOCKED, type Sql } from '../../../platform/db/index.ts';
 import { busy } from '../../../platform/kernel/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import { failedFact, pausedFact, timeline, withChannel } from '../journal.ts';
+import { failedFact, pausedFact, pauseMessage, pauseReason, timeline, withChannel } from '../journal.ts';
 import { followingDate } from '../recurrence.ts';
 import { PARENT_FAILED, post, type ReadColumns } from '../row.ts';
 import { PAST_MS } from '../rules.ts';
@@ -182,7 +182,10 @@ const release = (
   target: Target,
   { at, recurrence, skipped, version }: NonNullable<ReturnType<typeof dateNow>> & { version: number },
   horizonMs: number,
-) => sql<FoundThread[]>`
+) => {
+  const of = (where: Fragment) =>
+    withChannel(sql, sql`(select * from changed where root_post_id is null and ${where})`, sql`channel`);
+  return sql<FoundThread[]>`
     with ${stillWaits(sql, target, version)}, changed as (
       update posts p
       set publish_date = ${at},
@@ -200,13 +203,15 @@ const release = (
       returning ${post.names(sql, 'fact', 'p')}, p.on_brake
     ), ${channelsUpdated(sql, target.orgId, horizonMs)}, ${timeline(sql, {
       from: sql`changed where root_post_id is null`,
-      kind: 'resumed',
-      message: 'The plan has room for this post',
+      kind: sql`case detail when 'paused' then 'paused' else 'resumed' end`,
+      message: sql`case detail when 'paused' then ${pauseMessage(sql)} else 'The plan has room for this post' end`,
       data: sql`${JSON.stringify({ publishDate: at, skipped })}::text::jsonb`,
     })}, ${announce(sql, {
       'post.resumed': {
-        from: withChannel(sql, sql`(select * from changed where root_post_id is null and not on_brake)`, sql`channel`),
+        from: of(sql`detail = 'scheduled'`),
         payload: pausedFact(sql, sql`'billing'`),
       },
+      'post.paused': { from: of(sql`detail = 'paused'`), payload: pausedFact(sql, pauseReason(sql)) },
     })}
     ${answer(sql, target)}`;
+};

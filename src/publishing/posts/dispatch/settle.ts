@@ -1,10 +1,28 @@
 import { type Fragment, groupCommit, type Json, LOCKED, prepared, type Sql } from '../../../platform/db/index.ts';
 import type { Clock } from '../../../platform/kernel/index.ts';
 import { announce, type Topic } from '../../../platform/outbox/index.ts';
-import { failedFact, pausedFact, pauseReason, postFact, releasedFact, timeline, withChannel } from '../journal.ts';
+import {
+  failedFact,
+  pausedFact,
+  pauseMessage,
+  pauseReason,
+  postFact,
+  releasedFact,
+  timeline,
+  withChannel,
+} from '../journal.ts';
 import type { FollowUpsPort } from '../ports.ts';
 import { PARENT_FAILED, post } from '../row.ts';
-import { behindAnother, braked, dueAfterParent, inFlight, labelsOf, outcomeUnknown, ready } from '../state.ts';
+import {
+  behindAnother,
+  braked,
+  dueAfterParent,
+  inFlight,
+  labelsOf,
+  outcomeUnknown,
+  queuedDetail,
+  ready,
+} from '../state.ts';
 import type { Attempt, ClaimedPost } from './attempt.ts';
 import {
   claimedColumns,
@@ -101,7 +119,7 @@ export function settleOf({ clock, incarnation, leaseMs, unconfirmedMs, lateMs, f
       { from: sql`settled`, kind: sql`kind`, message: sql`message`, data: sql`nullif(data, 'null')` },
       claimedEntry(sql),
       { from: sql`abandoned`, kind: 'failed', message: PARENT_FAILED },
-      { from: sql`opened where on_brake`, kind: 'paused', message: 'A brake is on' },
+      { from: sql`opened where is_paused`, kind: 'paused', message: pauseMessage(sql) },
     )}, ${facts(sql, lateMs)}, ${followUps.plan(sql, sql`(select * from settled where state in ('PUBLISHED', 'ERROR'))`)}
     select i.n, i."channelId", s.n is not null as settled, s.look_up_at as "lookUpAt",
       u.post_id as followed, ${isLocked(sql)} as locked,${claimedColumns(sql)}
@@ -163,19 +181,25 @@ const isLocked = (sql: Sql): Fragment => sql`
               and c.org_id = i."orgId"
           )`;
 
-/** The items of a thread that wait for one that is published have their time. */
+/** The items of a thread that wait for one that is published have their time; `is_paused`: and wait from now on. */
 const openNextItems = (sql: Sql): Fragment => sql`
         update posts p
         set due_at = ${dueAfterParent(sql)},
-          detail = case when ${braked(sql, labelsOf(sql))} then 'paused' else p.detail end,
-          on_brake = p.on_brake or p.detail <> 'paused' and ${braked(sql, labelsOf(sql))}
+          detail = case when b.is_paused then 'paused' else p.detail end,
+          on_brake = p.on_brake or b.is_paused and ${braked(sql, labelsOf(sql))}
         from settled s
         join channel c on c.id = s.channel_id
+        cross join lateral (
+          select p.id, p.detail <> 'paused' and ${queuedDetail(sql, labelsOf(sql))} = 'paused' as is_paused
+          from posts p
+          where p.parent_post_id = s.id
+            and p.org_id = s.org_id
+            and ${behindAnother(sql)}
+        ) b
         where s.state = 'PUBLISHED'
-          and p.parent_post_id = s.id
+          and p.id = b.id
           and p.org_id = s.org_id
-          and ${behindAnother(sql)}
-        returning p.id, p.org_id, p.channel_id, p.due_at, p.detail, p.on_brake`;
+        returning ${post.names(sql, 'fact', 'p')}, p.on_brake, b.is_paused`;
 
 /** The items behind one that has failed are given up with it. */
 const abandonLaterItems = (sql: Sql): Fragment => sql`
@@ -331,11 +355,24 @@ function facts(sql: Sql, lateMs: number): Fragment {
       payload: { ...postFact(sql), state: sql`state`, detail: sql`detail`, error: sql`error` },
     },
     'post.retrying': {
-      from: of(sql`topic = 'post.retrying'`),
+      from: of(sql`topic = 'post.retrying' and detail <> 'paused'`),
       payload: { ...failedFact(sql), attempt: sql`attempts_failed`, nextAttemptAt: sql`due_at` },
     },
     'post.paused': {
-      from: of(sql`state = 'QUEUE' and detail = 'paused'`),
+      from: withChannel(
+        sql,
+        sql`(
+          select ${post.names(sql, 'fact', 's')}, s.on_brake
+          from settled s
+          where s.state = 'QUEUE'
+            and s.detail = 'paused'
+          union all
+          select ${post.names(sql, 'fact', 'o')}, o.on_brake
+          from opened o
+          where o.is_paused
+        )`,
+        sql`channel`,
+      ),
       payload: pausedFact(sql, pauseReason(sql)),
     },
     'post.late': {

@@ -168,6 +168,8 @@ describe('POST /posts/pause', () => {
     const [item] = (await read(id)).thread;
     expect(item.detail).toBe('paused');
     expect(await kinds(item.id)).toEqual(['created', 'paused']);
+    const told = await db.sql`select payload from outbox where topic = 'post.paused' and entity_id = ${item.id}`;
+    expect(told).toMatchObject([{ payload: { reason: 'brake' } }]);
     expect((await set('resume', { scope: 'org', spacingSeconds: 0 })).plan).toMatchObject([{ postId: item.id }]);
     await published(item.id);
   });
@@ -184,6 +186,8 @@ describe('POST /posts/pause', () => {
     await set('pause', { scope: 'campaign', id: (await read(id)).group });
     go();
     await settles(async () => expect(await detail(id)).toBe('paused'));
+    const topics = await db.sql`select topic from outbox where entity_id = ${id} order by id`;
+    expect(topics.map(({ topic }) => topic)).toEqual(['post.scheduled', 'post.paused']);
     network.behave = undefined;
     const { plan } = await set('resume', { scope: 'campaign', id: (await read(id)).group });
     expect(plan).toMatchObject([{ postId: id }]);

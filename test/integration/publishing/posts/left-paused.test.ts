@@ -53,7 +53,9 @@ async function leftPaused(body: object = own()): Promise<string> {
 }
 const kinds = async (id: string) =>
   (await ann.client.get(`/posts/${id}/timeline`)).body.items.map(({ kind }: { kind: string }) => kind);
-const resumedFacts = (id: string) => sql`select payload from outbox where topic = 'post.resumed' and entity_id = ${id}`;
+const factsOf = (topic: string, id: string) => sql`
+  select payload from outbox where topic = ${topic} and entity_id = ${id}`;
+const resumedFacts = (id: string) => factsOf('post.resumed', id);
 
 describe('a post that was too late when its channel worked again', () => {
   test.each([
@@ -219,6 +221,33 @@ describe('the rest of a thread whose root is under way', () => {
     const [row] = await sql`select detail, due_at <= now() as due from posts where id = ${item}`;
     expect(row).toEqual({ detail: 'scheduled', due: true });
     expect((await sql`select next_due_at <= now() as due from channels where id = ${channel}`)[0]!['due']).toBe(true);
+  });
+
+  test('waits while their channel is stopped, and is left paused where that was too long [S135, S137]', async () => {
+    const { id, item, out } = await underWay();
+    await stop();
+    await out();
+    expect(await read(item)).toMatchObject({ state: 'QUEUE', detail: 'paused' });
+    expect(await kinds(item)).toEqual(['created', 'paused']);
+    expect(await factsOf('post.paused', item)).toMatchObject([{ payload: { reason: 'channel', detail: 'paused' } }]);
+    await moveBack(id, 2 * DAY);
+    await login();
+    expect(await read(item)).toMatchObject({ state: 'QUEUE', detail: 'paused' });
+  });
+
+  test('waits for its channel behind a release that a person names [S137, S258]', async () => {
+    const value = [{ content: 'root' }, { content: 'item' }];
+    const id = await made(own({ posts: [{ integration: { id: channel }, value }] }));
+    await sql`
+      update posts set state = 'ERROR', detail = null, error_kind = 'validation', error = 'x', due_at = null
+      where id = ${id} or root_post_id = ${id}`;
+    await sql`update channels set disabled = true where id = ${channel}`;
+    expect((await ann.client.put(`/posts/${id}/release-id`, { releaseId: 'there' })).status).toBe(200);
+    await sql`update channels set disabled = false where id = ${channel}`;
+    const { state, thread } = await read(id);
+    expect([state, thread]).toMatchObject(['PUBLISHED', [{ state: 'QUEUE', detail: 'paused' }]]);
+    expect(await kinds(thread[0].id)).toEqual(['created', 'paused']);
+    expect(await factsOf('post.paused', thread[0].id)).toMatchObject([{ payload: { reason: 'channel' } }]);
   });
 
   test('waits for a brake that is on when the channel is back, and goes on when it is off [S136, S123]', async () => {

@@ -91,6 +91,18 @@ test('a post of a series beyond the plan waits, uncounted, and says why; with ro
   await expect(admit(world, org.orgId, [newPost(org.channelId)])).rejects.toMatchObject({ code: 'limit_exceeded' });
 });
 
+test('a post that has room and whose channel is stopped waits on for that, and says so [S120, S137]', async () => {
+  const id = await overLimit();
+  await db.sql`update channels set refresh_needed = true where id = ${org.channelId}`;
+  await allow(2);
+  await lookAgain();
+  expect(await stateOf(db.sql, id)).toMatchObject({ state: 'QUEUE', detail: 'paused', errorKind: null });
+  expect((await kinds(id)).at(-1)).toBe('paused: The channel is stopped');
+  const told = await db.sql`select topic, payload->>'reason' as reason from outbox where entity_id = ${id} order by id`;
+  expect(told.slice(-1)).toEqual([{ topic: 'post.paused', reason: 'channel' }]);
+  expect(told.map(({ topic }) => topic)).not.toContain('post.resumed');
+});
+
 test('a post that waits for room is refused a status with the limit that it waits for [S5]', async () => {
   const id = await overLimit();
   const refused = {
