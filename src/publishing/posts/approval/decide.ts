@@ -150,7 +150,7 @@ const request = (sql: Sql, target: Target) => sql<FoundThread[]>`
         ${outdated(sql)}
         when t.id is null then 'not_found'
         when r.approval_state = 'awaiting' then 'done'
-        when r.state <> 'DRAFT' then 'not_draft'
+        when r.state not in ('DRAFT', 'PUBLISHED') or not exists (select from thread b where b.state = 'DRAFT') then 'not_draft'
         else 'done'
       end as verdict, case when r.approval_state = 'awaiting' then 'kept' else 'asked' end as consent${located(sql)}
     ), changed as (${setDetail(sql, target, sql`'awaiting_approval'`, sql`b.state = 'DRAFT' and v.consent = 'asked'`)}

@@ -287,6 +287,26 @@ describe('POST /posts/:id/reject and /request-approval', () => {
     expect((await read(id)).detail).toBe('awaiting_approval');
   });
 
+  test('is asked for again for what is left of a thread whose root is out [S121]', async () => {
+    const id = await make(member.client, threadOf(''));
+    const [item] = (await read(id)).thread;
+    await db.sql`
+      update posts set state = 'ERROR', detail = null, error_kind = 'validation', error = 'x', due_at = null,
+        publish_date = now()
+      where id = ${id} or root_post_id = ${id}`;
+    await setting('members');
+    await member.client.put(`/posts/${id}/release-id`, { releaseId: 'there' });
+    await admin.client.post(`/posts/${id}/reject`, { reason: 'Too loud' });
+    expect(await read(id)).toMatchObject({ state: 'PUBLISHED', thread: [{ state: 'DRAFT', detail: null }] });
+    expect((await member.client.post(`/posts/${id}/request-approval`)).body).toMatchObject({
+      approval: { state: 'awaiting', by: member.userId },
+      thread: [HELD],
+    });
+    expect((await approve(id)).status).toBe(200);
+    await published(item.id);
+    expect((await member.client.post(`/posts/${id}/request-approval`)).status).toBe(409);
+  });
+
   test('approval of any draft can be asked for and taken back; of a queued post it cannot', async () => {
     const id = await make(member.client, schedule({ type: 'draft' }));
     expect((await member.client.post(`/posts/${id}/request-approval`)).body).toMatchObject(HELD);
