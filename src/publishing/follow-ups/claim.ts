@@ -86,7 +86,7 @@ export const claimFollowUpsOf = ({ clock, incarnation }: { clock: Pick<Clock, 'm
       left join channels o on o.id = p.channel_id and o.org_id = p.org_id
       left join channels c on c.id = f.channel_id and c.org_id = f.org_id and c.deleted_at is null
       left join plug_configurations k on f.kind = 'auto_plug' and k.id::text = f.key and k.org_id = f.org_id
-        and k.activated`;
+        and (k.activated or f.state = 'unconfirmed')`;
     const found = Map.groupBy(rows, ({ asked: postId }) => postId);
     return asked.map(({ postId }) => {
       const own = found.get(postId) ?? [];

@@ -11,9 +11,8 @@ import { markFollowUpSent, saveForFollowUp } from './write-result.ts';
 /** Does what a follow-up asks for, or asks the network what became of it. A provider's failure is an outcome. */
 export async function perform(deps: FollowUpsDeps, followUp: FollowUp): Promise<FollowUpOutcome> {
   const { channel, isLost } = followUp;
-  // an answer that is missing is asked for whatever has become of the post
-  const { task, outcome } = taskOf(deps, isLost ? { ...followUp, isDeleted: false, isThreadOpen: false } : followUp);
-  if (!task) return isLost && outcome.kind === 'reauthorize' ? { kind: 'lost', message: outcome.message } : outcome;
+  const { task, outcome } = taskOf(deps, isLost ? asSent(followUp) : followUp);
+  if (!task) return isLost ? stillLost(outcome) : outcome;
   const caller: WithoutSlot = {
     ...followUp,
     channel: channel!, // a task has its channel
@@ -22,6 +21,20 @@ export async function perform(deps: FollowUpsDeps, followUp: FollowUp): Promise<
   };
   return isLost ? lookUpFollowUp(deps, followUp, task, caller) : send(deps, followUp, task, caller);
 }
+
+/** An answer that is missing is asked for whatever has become of its post, and whether its channel is stopped. */
+const asSent = (followUp: FollowUp): FollowUp => ({
+  ...followUp,
+  isDeleted: false,
+  isThreadOpen: false,
+  stop: followUp.stop === 'disabled' ? null : followUp.stop,
+});
+
+/** What keeps the network from being asked says nothing of what it has done. */
+const stillLost = (outcome: FollowUpOutcome): FollowUpOutcome => {
+  const message = 'message' in outcome ? outcome.message : 'it cannot be asked any more';
+  return { kind: outcome.kind === 'reauthorize' ? 'lost' : 'undecided', message };
+};
 
 const send = (
   deps: FollowUpsDeps,

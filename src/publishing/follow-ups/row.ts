@@ -48,7 +48,7 @@ export interface FollowUp {
   /** Of the channel that acts; null: it is gone. */
   channel: ChannelSnapshot | null;
   stop: 'disabled' | 'login' | null;
-  /** Of an auto plug; null: it is deleted or not activated. */
+  /** Of an auto plug; null: it is deleted, or not activated and nothing was sent. */
   fields: readonly PlugValue[] | null;
   /** Of a reply. */
   reply: Reply | null;

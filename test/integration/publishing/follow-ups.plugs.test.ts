@@ -130,6 +130,35 @@ test('a brake holds what waits, and no look-up; what waits goes on when it is of
   await settles(() => expect(madeBelow(held.id)).toHaveLength(1));
 });
 
+test('what a stopped channel may have done is looked up all the same, and nobody can say it of a deleted one [PL12]', async () => {
+  const { orgId, channelIds } = await seedOrg(db.sql, 3);
+  const [channelId, second, third] = channelIds as [string, string, string];
+  const settings = {
+    'plug--fake-repost-from--active': true,
+    'plug--fake-repost-from--integrations': [{ id: second }, { id: third }],
+  };
+  const post = newPost(channelId, { settings });
+  const { id: postId } = post;
+  await db.sql`update channels set brakes = ${[`campaign:${post.group}`]} where id in (${second}, ${third})`;
+  await admit(world, orgId, [post]);
+  await settled(db.sql, orgId);
+  for (const { id } of await followUpsOf(db.sql, postId))
+    below.made.push({ kind: 'repost', account: second, id, below: `r-${postId}`, text: '' });
+  await abandon(db.sql, postId);
+  await db.sql`update channels set disabled = true, brakes = '{}' where id = ${second}`;
+  await db.sql`update channels set deleted_at = now(), brakes = '{}' where id = ${third}`;
+  await world.reconciler.sweep();
+  const ended = async () =>
+    (await followUpsOf(db.sql, postId)).map(({ state, error }) => `${state} ${error}`).toSorted();
+  await settles(async () =>
+    expect(await ended()).toEqual([
+      'done null',
+      'failed It may be there, and nobody can say: The channel that should act is not there any more. Look at the network',
+    ]),
+  );
+  expect(below.asked).toEqual([]);
+});
+
 describe('auto plugs', () => {
   /** A channel with a configuration, and published posts of these ages in hours. */
   async function channelWith(ages: readonly number[], func = 'fake-auto-comment', likesAmount = '10') {
@@ -355,5 +384,20 @@ describe('auto plugs', () => {
     await settles(async () => expect((await followUpsOf(db.sql, ids[0]!))[0]).toMatchObject({ state: 'ended' }));
     expect(madeBelow(ids[0]!)).toEqual([]);
     expect(await failures(ids[0]!)).toEqual([]);
+  });
+
+  test('what it may have done is looked up though it is not activated any more [PL11]', async () => {
+    const { orgId, channelId, ids, configuration } = await channelWith([5.9]);
+    below.counts = () => ({ likes: 10 });
+    await runAutoPlugs();
+    await pass(channelId, 0.2);
+    await runAutoPlugs();
+    await abandon(db.sql, ids[0]!);
+    const { id } = (await followUpsOf(db.sql, ids[0]!))[0]!;
+    below.made.push({ kind: 'comment', account: channelId, id, below: `r-${ids[0]!}`, text: 'Thank you all' });
+    await world.context.followUps.setConfigurationActive(orgId, configuration, false);
+    await world.reconciler.sweep();
+    await settles(async () => expect((await followUpsOf(db.sql, ids[0]!))[0]).toMatchObject({ state: 'done' }));
+    expect(below.asked).toEqual([]);
   });
 });
