@@ -88,7 +88,35 @@ export async function updateSetting(sql: Sql, owner: Owner, row: SettingToInsert
   return made!;
 }
 
-/** Deletes a setting; fails where a row refers to it by a foreign key. */
+const inUse = () =>
+  new AppError('conflict', 'This setting is in use: disable it, or move what uses it to another one first');
+
+/**
+ * Channels of the organization use the app of the row `s`: it has no other setting of that network. Their logins have a
+ * copy of the app, whose secret is read here when it has changed.
+ */
+const hasChannels = (sql: Sql): Fragment => sql`(
+  s.domain = 'social'
+  and s.enabled
+  and exists (
+    select
+    from channels c
+    where c.org_id = s.org_id
+      and c.provider_id = s.provider_id
+      and c.deleted_at is null
+  )
+  and not exists (
+    select
+    from provider_settings o
+    where o.org_id = s.org_id
+      and o.domain = s.domain
+      and o.provider_id = s.provider_id
+      and o.enabled
+      and o.id <> s.id
+  )
+)`;
+
+/** Deletes a setting; 409 where a row refers to it by a foreign key, or channels use it (S157). */
 export async function deleteSetting(
   sql: Sql,
   owner: Owner,
@@ -96,14 +124,13 @@ export async function deleteSetting(
 ): Promise<Pick<SettingRow, 'domain' | 'providerId'> | undefined> {
   try {
     const [row] = await sql<Pick<SettingRow, 'domain' | 'providerId'>[]>`
-      delete from provider_settings
-      where id = ${id} and ${owned(sql, owner)}
+      delete from provider_settings s
+      where id = ${id} and ${owned(sql, owner)} and not ${hasChannels(sql)}
       returning domain, provider_id as "providerId"`;
+    if (!row && (await settingOf(sql, owner, id))) throw inUse();
     return row;
   } catch (error) {
-    if (isReferenced(error))
-      throw new AppError('conflict', 'This setting is in use: disable it, or move what uses it to another one first');
-    throw error;
+    throw isReferenced(error) ? inUse() : error;
   }
 }
 

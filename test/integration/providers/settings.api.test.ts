@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { openVault } from '../../../src/platform/kernel/index.ts';
+import { newId, openVault } from '../../../src/platform/kernel/index.ts';
 import { emptyAuditLog } from '../../support/worlds/audit.ts';
 import type { Client, SignedUp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
@@ -381,6 +381,27 @@ describe('settings of an organization', () => {
     expect((await ask(ann.client, 'DELETE', `/${id}`)).body).toEqual({ success: true });
     const [row] = await db.sql`select count(*)::int as n from provider_settings`;
     expect(row!['n']).toBe(0);
+  });
+
+  test('an app that channels use is deleted once it is disabled, or another takes its place [S157]', async () => {
+    const tumblr = (name: string) =>
+      own({
+        domain: 'social',
+        providerId: 'tumblr',
+        name,
+        credentials: { clientId: 'the-client', clientSecret: SECRET },
+      });
+    const ids = [];
+    for (const name of ['one', 'two']) ids.push((await ask(ann.client, 'POST', '', tumblr(name))).body.id);
+    await db.sql`
+      insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+      values (${newId()}, ${ann.orgId}, 'tumblr', 'v1', 'blog', 'Blog', 'v2:')`;
+    const remove = async (id: string) => (await ask(ann.client, 'DELETE', `/${id}`)).status;
+    expect(await remove(ids[0])).toBe(200);
+    expect(await remove(ids[1])).toBe(409);
+    expect((await ask(ann.client, 'PUT', `/${ids[1]}`, { enabled: false })).status).toBe(200);
+    expect(await remove(ids[1])).toBe(200);
+    await db.sql`delete from channels where org_id = ${ann.orgId}`;
   });
 
   test('are of its own providers only: how people log in is of the whole instance', async () => {
