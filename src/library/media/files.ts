@@ -77,7 +77,10 @@ export async function removeFile(
   const result = isId(id) ? await store.deleteFile(sql, orgId, id, force) : 'missing';
   if (result === 'missing') throw notFound('File not found');
   if (result === 'used')
-    throw new AppError('conflict', 'A scheduled post uses this file: send ?force=true to delete it all the same');
+    throw new AppError(
+      'conflict',
+      'A scheduled post or a channel uses this file: send ?force=true to delete it all the same',
+    );
 }
 
 async function rowOf({ sql }: Pick<Deps, 'sql'>, orgId: string, id: string): Promise<store.FileRow> {

@@ -130,20 +130,36 @@ export const queuedWithFiles = (sql: Sql, alias = 'p'): Fragment => sql`
     or ${sql(alias)}.settings @? '$.* ? (@ starts with "http" || @.path starts with "http")'))`;
 
 /**
- * Whether a queued post needs the file `f`, as media, as the picture of a video or in its settings. It names a file by
- * its id, by its address or by that of its thumbnail, each of which is random and stands in no other text.
+ * Whether the text `names` names the file `f`: by its id, by its address or by that of its thumbnail, each of which is
+ * random and stands in no other text.
  */
-const isUsed = (sql: Sql): Fragment => sql`
+const isNamed = (sql: Sql, names: Fragment): Fragment => sql`(
+  strpos(${names}, f.id::text) > 0
+  or strpos(${names}, f.storage_key) > 0
+  or coalesce(strpos(${names}, f.thumbnail_key) > 0, false)
+)`;
+
+/**
+ * Whether a queued post needs the file `f`, as media, as the picture of a video or in its settings, or a channel, in
+ * the settings that its posts begin with.
+ */
+const isUsed = (sql: Sql): Fragment => sql`(
   exists (
     select
     from posts p
     cross join lateral (select p.media::text || p.settings::text as names) n
     where p.org_id = f.org_id
       and ${queuedWithFiles(sql)}
-      and (strpos(n.names, f.id::text) > 0
-        or strpos(n.names, f.storage_key) > 0
-        or strpos(n.names, f.thumbnail_key) > 0)
-  )`;
+      and ${isNamed(sql, sql`n.names`)}
+  )
+  or exists (
+    select
+    from channels c
+    where c.org_id = f.org_id
+      and c.deleted_at is null
+      and ${isNamed(sql, sql`c.settings::text`)}
+  )
+)`;
 
 /**
  * Where the object of a key lies, and its shown name; a thumbnail lies with its picture. A deleted one is there while a

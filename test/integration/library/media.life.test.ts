@@ -147,8 +147,8 @@ describe('a deleted file', () => {
 
   test('a picture that a queued post names beside its media, or in a setting, is 409 and stays [RT9, S150]', async () => {
     const ann = await app.signUp();
-    const files = await Promise.all(Array.from({ length: 7 }, async () => upload(ann, await picture(30, 30))));
-    const [shown, small, asAddress, asFile, byId, unused, drafted] = files;
+    const files = await Promise.all(Array.from({ length: 8 }, async () => upload(ann, await picture(30, 30))));
+    const [shown, small, asAddress, asFile, byId, ofChannel, unused, drafted] = files;
     const film = { path: 'https://a.example/f.mp4', alt: '' };
     const posts = [
       await post(ann.orgId, [{ ...film, thumbnail: shown.path }]),
@@ -158,15 +158,21 @@ describe('a deleted file', () => {
       await post(ann.orgId, [], 'QUEUE', { cover: { id: byId.id, path: 'https://a.example/c.png' } }),
     ];
     await post(ann.orgId, [{ ...film, thumbnail: drafted.path }], 'DRAFT');
-    const used = [shown, small, asAddress, asFile, byId];
+    const channel = db.sql`select channel_id from posts where id = ${posts[0]!}`;
+    await db.sql`
+      update channels
+      set settings = ${db.sql.json({ thumbnail: ofChannel.path })}
+      where id = (${channel})`;
+    const used = [shown, small, asAddress, asFile, byId, ofChannel];
     const statusOf = async ({ id }: { id: string }) => (await ann.client.delete(`/files/${id}`)).status;
     expect(await Promise.all(used.map(statusOf))).toEqual(used.map(() => 409));
     expect(await Promise.all([unused, drafted].map(statusOf))).toEqual([200, 200]);
 
     await db.sql`update files set deleted_at = now() - interval '40 days' where org_id = ${ann.orgId}`;
     await media.sweep(100);
-    expect(files.map(({ path }) => lies(path))).toEqual([true, true, true, true, true, false, false]);
+    expect(files.map(({ path }) => lies(path))).toEqual([true, true, true, true, true, true, false, false]);
     await db.sql`update posts set state = 'PUBLISHED' where id = any(${posts}::uuid[])`;
+    await db.sql`update channels set settings = '{}' where id = (${channel})`;
     await media.sweep(100);
     expect(used.map(({ path }) => lies(path))).toEqual(used.map(() => false));
   });
