@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { begin, prompt } from '../../resources/files/job.handlers.ts';
+import { begin, fileOf, prompt } from '../../resources/files/job.handlers.ts';
 import { presentMade } from '../../resources/files/job.shape.ts';
 import { toolsOf } from '../tool.ts';
 
@@ -20,6 +20,6 @@ export const generateImageTool = toolsOf('mediaJobs')({
   }),
   async run({ input: { prompt: text }, ...call }) {
     const begun = await begin(call, { operation: 'image', request: { prompt: text, sources: [] } });
-    return 'jobId' in begun ? { jobId: begun.jobId } : presentMade(begun.shown.files[0]!); // a job that is done has one
+    return 'jobId' in begun ? { jobId: begun.jobId } : presentMade(fileOf(begun.shown));
   },
 });

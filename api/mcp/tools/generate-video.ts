@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { FORMS } from '../../../src/studio/media-jobs/index.ts';
-import { beginVideo } from '../../resources/files/job.handlers.ts';
+import { beginVideo, fileOf } from '../../resources/files/job.handlers.ts';
 import { objectOf, pairs } from '../fields.ts';
 import { toolsOf } from '../tool.ts';
 
@@ -25,6 +25,6 @@ export const generateVideoTool = toolsOf('mediaJobs')({
   async run({ input: { identifier, output, customParams = [] }, ...call }) {
     const asked = { type: identifier, output, customParams: objectOf(customParams) };
     const begun = await beginVideo(call, asked);
-    return 'jobId' in begun ? { jobId: begun.jobId } : { url: begun.shown.files[0]!.path };
+    return 'jobId' in begun ? { jobId: begun.jobId } : { url: fileOf(begun.shown).path };
   },
 });

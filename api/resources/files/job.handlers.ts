@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { LibraryFile } from '../../../src/library/media/index.ts';
 import type { Permission } from '../../../src/people/access/index.ts';
-import { parse } from '../../../src/platform/kernel/index.ts';
+import { notFound, parse } from '../../../src/platform/kernel/index.ts';
 import { MEDIA_OPERATIONS } from '../../../src/providers/registry/index.ts';
 import { FORMS, type NewMedia, type ShownJob } from '../../../src/studio/media-jobs/index.ts';
 import { collect } from '../../http/body.ts';
@@ -67,7 +68,12 @@ export async function begin(
   reply.status(202);
   return { jobId: id };
 }
-const presentOne = (begun: Begun) => ('jobId' in begun ? begun : presentMade(begun.shown.files[0]!));
+/** The file of a job that makes one. Somebody may have deleted it since: 404. */
+export function fileOf({ files: [file] }: ShownJob): LibraryFile {
+  if (!file) throw notFound('The file that this job has made was deleted');
+  return file;
+}
+const presentOne = (begun: Begun) => ('jobId' in begun ? begun : presentMade(fileOf(begun.shown)));
 const presentAll = (begun: Begun) => ('jobId' in begun ? begun : begun.shown.files.map(presentMade));
 
 const VideoValues = z.looseObject({ ...values, model: provider.model });

@@ -169,6 +169,20 @@ describe('an Idempotency-Key', () => {
     for (const id of [first, nextDay]) await ann.client.delete(`/files/jobs/${id}`);
   });
 
+  test('whose file was deleted before it is repeated is 404', async () => {
+    maker.plan('kept for a while', {});
+    const ask = () =>
+      ann.client.post('/files/generate-image', { prompt: 'kept for a while' }, { 'idempotency-key': 'while' });
+    const { body } = await ask();
+    expect((await ann.client.delete(`/files/${body.id}`)).status).toBe(200);
+    await db.sql`delete from idempotency_keys where key = 'while'`; // given back: nobody was told
+    expect(await ask()).toMatchObject({
+      status: 404,
+      body: { message: 'The file that this job has made was deleted' },
+    });
+    expect(maker.submits('kept for a while')).toBe(1);
+  });
+
   test('one that failed is made anew under it', async () => {
     maker.plan('again', { polls: ['failed'] });
     const ask = () => ann.client.post('/files/generate-image', { prompt: 'again' }, { 'idempotency-key': 'again' });
