@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Rookery } from '../../typescript/src/index.ts';
 import { UsageError } from './exit.ts';
 import { uploadFile } from './files.ts';
@@ -15,6 +16,7 @@ export interface PostOptions {
   draft?: boolean;
   settings?: Record<string, unknown>;
   tag?: string[];
+  idempotencyKey?: string;
 }
 
 const isAddress = (media: string) => /^https?:\/\//.test(media);
@@ -37,17 +39,23 @@ export function requireContent({ channel = [], text, media = [] }: PostOptions):
 export const typeOf = ({ draft, date }: PostOptions) =>
   draft ? ('draft' as const) : date === undefined ? ('now' as const) : ('schedule' as const);
 
+/** The key of the upload of a file, so that the same command names the same file in its body when it is typed again. */
+const keyOfUpload = (key: string, position: number): string =>
+  createHash('sha256').update(`${position} ${key}`).digest('hex');
+
 /** Addresses as they are, files after their upload. */
 export async function imagesOf(
   session: Session,
   rookery: Rookery,
-  media: readonly string[] = [],
+  { media = [], idempotencyKey: key }: Pick<PostOptions, 'media' | 'idempotencyKey'>,
 ): Promise<{ id?: string; path: string }[]> {
   const images: { id?: string; path: string }[] = [];
-  for (const one of media) {
+  for (const [position, one] of media.entries()) {
     if (isAddress(one)) images.push({ path: one });
     else {
-      const { id, path } = await uploadFile(rookery, one, session.signal);
+      const { id, path } = await uploadFile(rookery, one, session.signal, {
+        ...(key !== undefined && { idempotencyKey: keyOfUpload(key, position) }),
+      });
       images.push({ id, path });
     }
   }
@@ -59,11 +67,11 @@ export async function bodyOf(session: Session, rookery: Rookery, options: PostOp
   const { channel, text = '' } = requireContent(options);
   const { thread = [], date, settings = {}, tag = [] } = options;
   const content = text === '-' ? await readText(session, '-') : text;
-  const image = await imagesOf(session, rookery, options.media);
+  const image = await imagesOf(session, rookery, options);
   const value = [{ content, image }, ...thread.map((item) => ({ content: item, image: [] }))];
   return {
     type: typeOf(options),
-    date: date ?? new Date().toISOString(),
+    ...(date !== undefined && { date }), // the body is the same when it is typed again
     creationMethod: 'CLI',
     shortLink: false,
     tags: tag.map((one) => ({ value: one, label: one })),

@@ -19,6 +19,12 @@ afterAll(async () => world[Symbol.asyncDispose]());
 beforeEach(() => void (home = mkdtempSync(join(tmpdir(), 'rookery-cli-'))));
 afterEach(() => rmSync(home, { recursive: true, force: true }));
 
+/** A picture. */
+const PIXEL = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
 interface Ran {
   status: number;
   out: string;
@@ -183,6 +189,14 @@ describe('posts', () => {
     const two = await rookery(['posts', 'create', ...more], { stdin: JSON.stringify(body) });
     expect([one.status, two.json]).toEqual([0, one.json]);
   });
+  test('typed twice with one idempotency key and files to upload are one, with one upload of each', async () => {
+    const file = join(home, 'twice.png');
+    writeFileSync(file, PIXEL);
+    const again = () => draft('Twice', '--media', file, '--media', file, '--idempotency-key', 'cli-2');
+    expect(await again()).toBe(await again());
+    const files = await done('media', 'list');
+    expect(files.filter(({ originalName }: { originalName: string }) => originalName === 'twice.png')).toHaveLength(2);
+  });
   test('a text of somebody else does not steer the terminal', async () => {
     const id = await draft('a\u001b[31mred');
     expect((await rookery(['posts', 'get', id])).out).not.toContain('\u001b');
@@ -219,13 +233,7 @@ describe('proposals', () => {
 describe('files', () => {
   test('are uploaded as they are read, listed, used and deleted', async () => {
     const file = join(home, 'a.png');
-    writeFileSync(
-      file,
-      Buffer.from(
-        'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-        'base64',
-      ),
-    );
+    writeFileSync(file, PIXEL);
     const [uploaded] = await done('upload', file);
     expect(uploaded).toMatchObject({ originalName: 'a.png', path: expect.any(String) });
     expect((await done('media', 'list', '--limit', '1'))[0].id).toBe(uploaded.id);

@@ -11,7 +11,6 @@ interface Options extends PostOptions {
   dryRun?: boolean;
   wait?: boolean;
   timeout?: number;
-  idempotencyKey?: string;
 }
 
 export function addCreate(posts: Command, session: Session): void {

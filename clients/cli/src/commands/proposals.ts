@@ -28,7 +28,7 @@ export function addProposals(program: Command, session: Session): void {
       const { channel, text = '' } = requireContent(options);
       const rookery = await session.client();
       const content = text === '-' ? await readText(session, '-') : text;
-      const images = await imagesOf(session, rookery, options.media);
+      const images = await imagesOf(session, rookery, options);
       const first = { content, attachments: images.map(({ path }) => path) };
       const { date, thread = [], settings = {} } = options;
       const socialPost = channel.map((integrationId) => ({

@@ -19,7 +19,7 @@ export function addUpload(program: Command, session: Session): void {
         uploaded.push(
           /^https?:\/\//.test(file)
             ? await dataOf(rookery.api.POST('/public/v1/upload-from-url', { body }))
-            : await uploadFile(rookery, file, session.signal, name),
+            : await uploadFile(rookery, file, session.signal, { name }),
         );
       }
       session.output.rows(uploaded, [
