@@ -1,4 +1,4 @@
-// Made from the OpenAPI document by npm run gen. sha256: 9fa050d870835b10d9ccf3a3dabbf753bf2f15d1c50df32d717e5d7d028ed9d9
+// Made from the OpenAPI document by npm run gen. sha256: 506629b515f964d53c348b94c65fc8e26a903a1d25752b460a610e832bb8513c
 export const repeatablePosts: readonly string[] = [
   "/public/v1/generate-video",
   "/public/v1/media/{id}/transform",
@@ -1269,6 +1269,7 @@ export interface components {
                 path: string;
                 alt: string;
                 thumbnail: string | null;
+                thumbnailTimestamp?: number;
             }[];
             delay: number;
             group: string;

@@ -24,6 +24,8 @@ export interface MediaItem {
   path: string;
   alt: string;
   thumbnail?: string | null | undefined;
+  /** The moment of a video whose frame is its cover, in ms. */
+  thumbnailTimestamp?: number | undefined;
 }
 
 /** A field of a body that names files: a list of them, or one alone (`isOne`), whose own field it is. */
@@ -263,6 +265,7 @@ function openLoadOne({ sql, storages, copies, bodies, publicUrlOf, maxBytes, bac
       alt: item.alt || file.alt,
       ...(publicUrl !== undefined && { publicUrl }),
       ...(thumbnail && { thumbnail }),
+      ...(file.kind === 'video' && item.thumbnailTimestamp !== undefined && { coverAtMs: item.thumbnailTimestamp }),
       ...(file.width !== null && file.height !== null && { width: file.width, height: file.height }),
       ...(file.durationMs !== null && { seconds: file.durationMs / 1_000 }),
     };

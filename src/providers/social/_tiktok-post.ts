@@ -125,6 +125,7 @@ export function videoUpload(
     disable_duet: !settings.duet,
     disable_stitch: !settings.stitch,
     is_aigc: settings.video_made_with_ai,
+    ...(file.coverAtMs !== undefined && { video_cover_timestamp_ms: file.coverAtMs }),
   };
   const protocol = contentRangeChunks({
     async begin() {

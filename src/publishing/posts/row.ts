@@ -4,12 +4,16 @@ import { Recurrence } from './recurrence.ts';
 
 const { uuid, uuids, text, int, instant, oneOf, json, nullable, named } = column;
 
-/** A picture or video of a post, as it is stored: `id` names a file of the org, else `path` is an address outside. */
+/**
+ * A picture or video of a post, as it is stored: `id` names a file of the org, else `path` is an address outside;
+ * `thumbnailTimestamp` the moment of a video whose frame is its cover, in ms.
+ */
 export const PostMedia = z.strictObject({
   id: z.string().optional(),
   path: z.string(),
   alt: z.string().default(''),
   thumbnail: z.string().nullish(),
+  thumbnailTimestamp: z.int().optional(),
 });
 export type PostMedia = z.output<typeof PostMedia>;
 

@@ -66,6 +66,8 @@ export interface Media extends SentFile {
   seconds?: number;
   /** The picture that was chosen for a video. */
   thumbnail?: SentFile;
+  /** The moment of a video whose frame was chosen for it. */
+  coverAtMs?: number;
   /**
    * Address at which a network can fetch the file for at least an hour: by https, without a redirect, with HEAD and
    * ranges. A signed address of a storage answers GET only. Absent where neither this server nor the storage can be

@@ -19,15 +19,16 @@ const Image = z
     path: z.string().max(4_000),
     alt: blank(z.string().max(5_000)),
     thumbnail: blank(z.string().max(4_000)),
-    thumbnailTimestamp: z.number().nullish(),
+    thumbnailTimestamp: z.number().min(0).max(2_147_483_647).nullish(), // ms, of a video
     name: z.string().max(1_000).nullish(),
     type: z.string().max(255).nullish(),
   })
-  .transform(({ id, path, alt, thumbnail }) => ({
+  .transform(({ id, path, alt, thumbnail, thumbnailTimestamp }) => ({
     ...(id !== undefined && { id }),
     path,
     alt: alt ?? '',
     ...(thumbnail !== undefined && { thumbnail }),
+    ...(thumbnailTimestamp != null && { thumbnailTimestamp: Math.round(thumbnailTimestamp) }),
   }));
 const Images = z
   .array(Image)
