@@ -77,13 +77,14 @@ async function containerOf(file: Media, settings: Typed, caption?: string) {
   const type = isVideo && { media_type: single ? 'REELS' : 'VIDEO' };
   const alt = !isVideo && file.alt && { alt_text: file.alt };
   if (!single) return { ...type, ...source, ...alt, is_carousel_item: true };
-  return { ...type, ...source, ...alt, ...(isVideo && reelOf(settings)), ...captioned(caption, settings) };
+  return { ...type, ...source, ...alt, ...(isVideo && reelOf(file, settings)), ...captioned(caption, settings) };
 }
 async function sourceOf(file: Media) {
   if (file.kind === 'video') return { video_url: publicUrlOf(file) };
   return { image_url: publicUrlOf(await fitted(file, PICTURE)) };
 }
-const reelOf = ({ is_trial_reel: isTrial, graduation_strategy: strategy, audio }: Typed) => ({
+const reelOf = ({ coverAtMs }: Media, { is_trial_reel: isTrial, graduation_strategy: strategy, audio }: Typed) => ({
+  ...(coverAtMs !== undefined && { thumb_offset: coverAtMs }),
   ...(isTrial && { trial_params: { graduation_strategy: strategy ?? 'MANUAL' } }),
   ...(audio && {
     audio_configuration: { audio_id: audio.id, audio_volume: audio.audio_volume, video_volume: audio.video_volume },

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one product serves all cases
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, openVault } from '../../../src/platform/kernel/index.ts';
 import { emptyAuditLog } from '../../support/worlds/audit.ts';

@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one database and one network serve all cases
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
 import { plugsOf } from '../../../src/providers/social/_plugs.ts';
