@@ -20,14 +20,13 @@ export const Blog = z.object({
 const Info = answered(z.object({ blog: Blog }));
 export const blogNamed = async (http: Http, blog: string) => (await http.get(`/blog/${blog}/info`, Info)).response.blog;
 const Block = z.object({ type: z.string(), subtype: z.string().optional(), text: z.string().optional() });
-const TumblrPost = z.object({
+/** A post in the list of a blog, which tells the post that it reblogs by its address alone. */
+const ListedPost = z.object({
   id_string: z.string(),
   post_url: z.string(),
   timestamp: z.int().transform((seconds) => new Date(seconds * 1_000)),
-  state: z.string().optional(),
   content: z.array(Block).default([]),
-  reblog_key: z.string().optional(),
-  parent_post_id: z.union([z.string(), z.number()]).nullish(),
+  parent_post_url: z.string().nullish(),
 });
 
 /** `saved`: the blog of a post, which its readers and reblogs name. */
@@ -40,6 +39,7 @@ export const postAt = (blog: string, id: string, url: string): Published => ({
   saved: { blog },
 });
 
+const TumblrPost = z.object({ state: z.string().nullish(), reblog_key: z.string().nullish() });
 export const readPost = (http: Http, blog: string, id: string) =>
   http.find(`/blog/${blog}/posts/${id}`, answered(TumblrPost));
 
@@ -50,19 +50,22 @@ interface Sought {
   /** The post that it reblogs. */
   parent?: string | undefined;
 }
+/** `parent`: the id of a post, or undefined. Addresses hold the id among their segments, and no 64-bit number is read. */
+const isReblogOf = (parent: string | undefined, url: string | null | undefined): boolean =>
+  parent === undefined ? url == null : (url?.split(/[/?#]/).includes(parent) ?? false);
+
 /** Answers own posts with the same text, number of files and parent. */
 export async function ownPosts(http: Http, blog: string, { post, since, title, parent }: Sought): Promise<Published[]> {
   const query = { limit: '20', npf: 'true' };
-  const { response } = await http.get(`/blog/${blog}/posts`, answered(z.object({ posts: z.array(TumblrPost) })), {
+  const { response } = await http.get(`/blog/${blog}/posts`, answered(z.object({ posts: z.array(ListedPost) })), {
     query,
   });
   const sought = [...(title ? [title] : []), ...paragraphs(post.text)].join('\n');
   return response.posts
-    .filter(({ content, timestamp, parent_post_id: of }) => {
+    .filter(({ content, timestamp, parent_post_url: of }) => {
       const text = content.flatMap((block) => (block.type === 'text' ? [block.text ?? ''] : [])).join('\n');
       const files = content.filter(({ type }) => type === 'image' || type === 'video');
-      const isOf = (of == null ? undefined : String(of)) === parent;
-      return timestamp >= since && isOf && text === sought && files.length === post.media.length;
+      return timestamp >= since && isReblogOf(parent, of) && text === sought && files.length === post.media.length;
     })
     .map(({ id_string: id, post_url: url }) => postAt(blog, id, url));
 }

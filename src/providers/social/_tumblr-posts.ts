@@ -8,7 +8,7 @@ import { formOf, IMAGE_BYTES, IMAGE_TYPES, type Settings, written } from './_tum
 
 const POLL_MS = 10_000;
 const Made = answered(z.object({ id: z.string() }));
-const Saved = z.object({ id: z.string() }).optional().catch(undefined);
+const Saved = z.object({ id: z.string(), url: z.string() }).optional().catch(undefined);
 const videoOf = ({ media }: Post) => media.find(({ kind }) => kind === 'video');
 /** A post of ours that says nothing, as a repost does. */
 const silent = (id: string): Post => ({ id, text: '', plain: '', media: [] });
@@ -35,21 +35,22 @@ export const tumblrPosts = {
   async publish({ http, account, post, settings, save }) {
     const published = await create(http, account, post, written(post, settings));
     if (!videoOf(post)) return published;
-    await save({ id: published.id });
+    await save({ id: published.id, url: published.url });
     return { processingMs: POLL_MS };
   },
   async poll({ http, account, saved }) {
-    const id = Saved.parse(saved)?.id ?? '';
+    const { id = '', url = '' } = Saved.parse(saved) ?? {};
     const found = await readPost(http, account, id);
     if (!found) return { rejected: 'Tumblr has dropped the post with its video' };
-    const { state, post_url: url } = found.response;
-    return state === 'transcoding' ? { processingMs: POLL_MS } : postAt(account, id, url);
+    return found.response.state === 'transcoding' ? { processingMs: POLL_MS } : postAt(account, id, url);
   },
+  /** The list has no posts whose video is still at work, so that one that is missing may be made all the same. */
   async find({ http, account, post, settings, saved, since }) {
-    const id = Saved.parse(saved)?.id;
-    const known = id === undefined ? undefined : await readPost(http, account, id);
-    if (id !== undefined) return known && postAt(account, id, known.response.post_url);
-    return ownPosts(http, account, { post, since, title: settings.title });
+    const made = Saved.parse(saved);
+    if (made) return (await readPost(http, account, made.id)) && postAt(account, made.id, made.url);
+    const found = await ownPosts(http, account, { post, since, title: settings.title });
+    if (found.length === 0 && videoOf(post)) throw refused('unavailable', 'Tumblr may still work on the video');
+    return found;
   },
   async remove({ http, account, published: { id } }) {
     await http.post(`/blog/${account}/post/delete`, z.unknown(), { form: { id }, accepts: [404] });
@@ -57,6 +58,7 @@ export const tumblrPosts = {
   /** A plain reply cannot be written: a comment is a reblog with a text. */
   comment: {
     once: 'read-back',
+    limits: { mediaTypes: IMAGE_TYPES }, // a reblog takes no video
     async send({ http, account, post, published }) {
       return create(http, account, post, { ...(await reblogOf(http, published)), ...written(post) });
     },

@@ -1,11 +1,14 @@
+import { QUOTA_MS } from '../kit/declare/waits.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { social } from './_contract.ts';
-import { failureAt } from './_failures.ts';
+import { failureAt, quotaAt } from './_failures.ts';
 import { plugsOf } from './_plugs.ts';
 import { IMAGE_BYTES, IMAGE_TYPES, Settings } from './_tumblr-format.ts';
 import { tumblrPosts } from './_tumblr-posts.ts';
 import { tumblrReading } from './_tumblr-reading.ts';
 
+/** Files, videos and posts of a calendar day, whose time zone Tumblr does not tell. */
+const DAILY = ['8004', '8011', '8023'];
 /** https://www.tumblr.com/docs/en/api/v2, posts in the Neue Post Format */
 export default social({
   id: 'tumblr',
@@ -25,9 +28,10 @@ export default social({
     8004: 'rate_limited',
     8010: 'unavailable', // a video is at work
     8011: 'rate_limited',
-    8022: 'rate_limited',
+    8022: 'rate_limited', // the queue of the blog is full
     8023: 'rate_limited',
   }),
+  quotaOf: quotaAt('errors.0.code', Object.fromEntries(DAILY.map((code) => [code, { againMs: QUOTA_MS }]))),
   login: {
     kind: 'oauth2',
     authorize: 'https://www.tumblr.com/oauth2/authorize',
