@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Http } from '../kit/wire/http.ts';
 import { Canonical, FileSetting, TagList, Title, withPictures } from './_articles.ts';
 import type { Operations, Post, Published } from './_contract.ts';
 
@@ -12,7 +13,7 @@ export const Settings = z.looseObject({
   series: z.string().max(128).optional(),
 });
 const Article = z.object({ id: z.number(), url: z.url() });
-export const Own = Article.extend({
+const Own = Article.extend({
   title: z.string(),
   body_markdown: z.string().nullish(),
   published_at: z.coerce.date().nullish(),
@@ -21,10 +22,23 @@ export const Own = Article.extend({
   comments_count: z.number().nullish(),
   organization: z.object({ id: z.number(), name: z.string() }).nullish().catch(undefined),
 });
-const PAGE = '100';
+/** Each article of a list has its whole text. */
+const ANSWER_BYTES = 8 * 1024 * 1024;
+const RECENT = 10;
+export const PAGE = 30;
+/** Own articles, newest first: a page of those that are published, or of drafts with them. */
+export const ownArticles = (http: Http, which: 'published' | 'all', { page = 1, size = PAGE } = {}) =>
+  http.get(`/articles/me/${which}`, z.array(Own), {
+    query: { page: String(page), per_page: String(size) },
+    answerBytes: ANSWER_BYTES,
+  });
 const published = ({ id, url }: z.output<typeof Article>): Published => ({ id: String(id), url });
 /** Front matter at the beginning would replace the fields of the article. */
 const bodyOf = (post: Post): string => withPictures({ ...post, text: post.text.replace(/^---/, '\\---') });
+/** Characters that stand in a title whatever happens: DEV replaces some others by blanks, and joins blanks. */
+const lettersOf = (title: string): string => title.replace(/[^\p{L}\p{N}]+/gu, '');
+/** A signed address of a picture is another one each time, in its query. */
+const unsigned = (markdown: string): string => markdown.replace(/(https?:\/\/[^\s?#)]{1,2048})\?[^\s#)]*/g, '$1');
 
 /** Articles; one that is removed is unpublished. */
 export const devtoArticles = {
@@ -42,12 +56,11 @@ export const devtoArticles = {
     return published(await http.post('/articles', Article, { json: { article }, creates: true }));
   },
   async find({ http, post, settings, since }) {
-    const own = await http.get('/articles/me/published', z.array(Own), { query: { per_page: PAGE } });
+    const own = await ownArticles(http, 'published', { size: RECENT });
+    const [title, body] = [lettersOf(settings.title), unsigned(bodyOf(post))];
     return own
-      .filter(
-        ({ title, body_markdown, published_at: at }) =>
-          at && at >= since && title === settings.title && (body_markdown ?? bodyOf(post)) === bodyOf(post),
-      )
+      .filter(({ published_at: at }) => at && at >= since)
+      .filter(({ title: told, body_markdown: text }) => lettersOf(told) === title && unsigned(text ?? body) === body)
       .map(published);
   },
   async remove({ http, published: { id } }) {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { shownText } from '../../platform/content/index.ts';
 import type { CommentTold, Operations } from './_contract.ts';
-import { Own } from './_devto-articles.ts';
+import { ownArticles, PAGE } from './_devto-articles.ts';
+import { allPages } from './_lists.ts';
 import { listing } from './_tools.ts';
 
 const User = z.object({
@@ -41,6 +42,13 @@ const withAnswers = (
   ...children.flatMap((one) => withAnswers(one, id)),
 ];
 
+const METRICS_AT_ONCE = 1_000;
+const METRICS_PAGES = Math.ceil(METRICS_AT_ONCE / PAGE);
+const ORGANIZATIONS_PAGES = 4;
+/** The page behind this one, which is the last one where it is not full. */
+const nextOf = ({ length }: readonly unknown[], page = '1'): string | undefined =>
+  length < PAGE ? undefined : String(Number(page) + 1);
+
 /** The account, comments, and what is told of articles. */
 export const devtoReading = {
   async profile({ http }) {
@@ -52,23 +60,30 @@ export const devtoReading = {
     return { comments: top.flatMap((one) => withAnswers(one)) };
   },
   async metrics({ http, posts }) {
-    const own = await http.get('/articles/me/published', z.array(Own), { query: { per_page: '1000' } });
-    const wanted = new Set(posts.map(({ id }) => id));
-    return own
-      .filter(({ id }) => wanted.has(String(id)))
-      .map(({ id, page_views_count: views, public_reactions_count: reactions, comments_count: comments }) => ({
+    const missing = new Set(posts.map(({ id }) => id));
+    const found = await allPages(METRICS_PAGES, async (page) => {
+      const own = await ownArticles(http, 'published', { page: Number(page ?? 1) });
+      const items = own.filter(({ id }) => missing.delete(String(id)));
+      return { items, next: missing.size > 0 ? nextOf(own, page) : undefined };
+    });
+    return found.map(
+      ({ id, page_views_count: views, public_reactions_count: reactions, comments_count: comments }) => ({
         id: String(id),
         counts: { views, reactions, comments },
-      }));
+      }),
+    );
   },
-  metricsAtOnce: 1_000,
+  metricsAtOnce: METRICS_AT_ONCE,
   tools: {
     tags: listing('Lists the tags of DEV, most used first', async ({ http }) => {
       const tags = await http.get('/tags', z.array(z.object({ name: z.string() })), { query: { per_page: '1000' } });
       return tags.map(({ name }) => ({ value: name, label: name }));
     }),
     organizations: listing('Lists the organizations that own articles of the account belong to', async ({ http }) => {
-      const own = await http.get('/articles/me/all', z.array(Own), { query: { per_page: '100' } });
+      const own = await allPages(ORGANIZATIONS_PAGES, async (page) => {
+        const items = await ownArticles(http, 'all', { page: Number(page ?? 1) });
+        return { items, next: nextOf(items, page) };
+      });
       const all = new Map(
         own.flatMap(({ organization }) => (organization ? [[organization.id, organization.name]] : [])),
       );

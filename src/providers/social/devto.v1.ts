@@ -12,7 +12,8 @@ export default social({
   description: 'Articles in markdown on DEV.',
   website: 'https://dev.to',
   authType: 'api_key',
-  setupNotes: 'Make an API key at DEV under Settings > Extensions. Articles cannot be deleted: they are unpublished.',
+  setupNotes:
+    'Make an API key at DEV under Settings > Extensions. Articles cannot be deleted: they are unpublished. DEV keeps no copy of pictures and covers: articles show them from this server or its storage. One of the two needs a public address: the signed addresses of a private storage end after 6 hours, and the pictures with them.',
   credentials: { apiKey: secret('API key') },
   api: 'https://dev.to/api',
   auth: [
