@@ -36,7 +36,7 @@ export default social({
   website: 'https://medium.com',
   authType: 'api_key',
   setupNotes:
-    'Medium has given out no integration tokens since 2025-01-01 and supports its API no longer; tokens that exist work. Writers of a publication who are not its editors cannot publish in it. Stories are edited and deleted at Medium alone.',
+    'Medium has given out no integration tokens since 2025-01-01 and supports its API no longer; tokens that exist work. Writers of a publication who are not its editors cannot publish in it. Stories are edited and deleted at Medium alone. Of the tags of a story Medium takes the first three.',
   credentials: {
     apiKey: secret('Integration token', {
       help: 'At Medium under Settings > Security and apps > Integration tokens. Accounts that never had one do not see it.',
