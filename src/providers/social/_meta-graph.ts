@@ -22,16 +22,16 @@ const SUBCODES = new Map<number, ProviderFailure>([
   ...failures('reauthorize', [490, 1_404_078]),
   ...failures('rate_limited', [1_390_008, 2_207_042]),
   ...failures('rejected', [2_207_050, 2_207_051]), // an account that is restricted, though its code is that of a rate
+  ...failures('lost', [2_207_001, 2_207_032]), // a fault inside of Instagram, which may come after the container is out
   // a chunk of a video, or a file that Meta could not fetch: another try may work
   ...failures('unavailable', [1_363_019, 1_363_021, 1_363_030, 1_363_033, 1_363_041, 1_363_047, 1_609_010, 4_279_013]),
-  ...failures(
-    'unavailable',
-    [2_207_001, 2_207_003, 2_207_008, 2_207_020, 2_207_027, 2_207_032, 2_207_052, 2_207_053, 2_207_077, 2_207_082],
-  ),
+  ...failures('unavailable', [2_207_003, 2_207_008, 2_207_020, 2_207_027, 2_207_052, 2_207_053, 2_207_077, 2_207_082]),
 ]);
 /** The failure of the subcode that the words of a container name, such as `Error: 2207052`. */
-export const failureInWords = (words: string): ProviderFailure | undefined =>
-  SUBCODES.get(Number(/\b\d{7}\b/.exec(words)?.[0] ?? 0));
+export const failureInWords = (words: string): ProviderFailure | undefined => {
+  const failure = SUBCODES.get(Number(/\b\d{7}\b/.exec(words)?.[0] ?? 0));
+  return failure === 'lost' ? 'unavailable' : failure; // a container that failed is not public
+};
 const Refusal = z.object({
   status: z.number(),
   error: z.object({

@@ -18,7 +18,7 @@ export default social({
   website: 'https://www.facebook.com',
   authType: 'oauth2',
   setupNotes:
-    'Pages only, no profiles and no groups. Until Meta has reviewed the permissions of the app, only people with a role in it can connect. A page takes 30 reels a day.',
+    'Pages only, no profiles and no groups. Until Meta has reviewed the permissions of the app, only people with a role in it can connect. A page takes 30 reels a day. A story shows its file alone, without the text of the post.',
   credentials: {},
   app: clientApp,
   api: GRAPH,

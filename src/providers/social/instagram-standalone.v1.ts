@@ -24,7 +24,7 @@ export default social({
   website: 'https://www.instagram.com',
   authType: 'oauth2',
   setupNotes:
-    'Business and creator accounts. Until Meta has reviewed the permissions of the app, only its testers can connect. Posts cannot be deleted, and music cannot be added to reels. Instagram fetches files from this server or its storage, which must have a public address.',
+    'Business and creator accounts. Until Meta has reviewed the permissions of the app, only its testers can connect. Posts cannot be deleted, and music cannot be added to reels. Instagram fetches files from this server or its storage, which must have a public address. A story shows its file alone, without the text of the post.',
   credentials: {},
   app: clientApp,
   api: `${API}/v25.0`,

@@ -17,7 +17,7 @@ export default social({
   website: 'https://www.instagram.com',
   authType: 'oauth2',
   setupNotes:
-    'Business and creator accounts that are linked to a Facebook Page. Until Meta has reviewed the permissions of the app, only people with a role in it can connect. Instagram fetches files from this server or its storage, which must have a public address.',
+    'Business and creator accounts that are linked to a Facebook Page. Until Meta has reviewed the permissions of the app, only people with a role in it can connect. Instagram fetches files from this server or its storage, which must have a public address. A story shows its file alone, without the text of the post.',
   credentials: {},
   app: clientApp,
   api: GRAPH,
