@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import type { Operations } from './_contract.ts';
+import type { NewComment, Operations, Published } from './_contract.ts';
 import { Linked, PHOTO_RULES, published, uploadPhoto } from './_facebook-posts.ts';
 import { countsOf, daysQuery, Gone, Id, Insights, listOf, seriesOf } from './_meta-graph.ts';
 import { seriesOfNow } from './_series.ts';
 import { countsOfEach } from './_told.ts';
+import { topOf } from './_top.ts';
 
 const Comment = Linked.extend({
   message: z.string().default(''),
@@ -20,10 +21,17 @@ const readComment = (one: z.output<typeof Comment>) => ({
   author: one.from ?? { id: '', name: '' },
   createdAt: one.created_time,
   parentId: one.parent?.id,
+  saved: one.parent?.id,
   url: one.permalink_url,
   likes: one.like_count,
   hidden: one.is_hidden,
 });
+/** There is one level of answers: those to an answer stand below the comment at the top. */
+const answersAt = (call: NewComment): string => `/${topOf(call) ?? call.published.id}/comments`;
+const madeBy = (call: NewComment, made: z.output<typeof Linked>): Published => {
+  const saved = topOf(call);
+  return { ...published(made), ...(saved !== undefined && { saved }) };
+};
 const order = { fields: COMMENT_FIELDS, order: 'reverse_chronological', limit: '100' };
 const METRICS = {
   post_media_view: 'views',
@@ -54,24 +62,23 @@ export const facebookReading = {
     replies: true,
     limits: { media: 1, mediaTypes: PHOTO_RULES.types },
     async send(call) {
-      const { http, post, parent } = call;
+      const { http, post } = call;
       const [picture] = post.media;
       const photo = picture && (await uploadPhoto(call, picture));
       const json = { ...(post.text && { message: post.text }), ...(photo && { attachment_id: photo }) };
       const query = { fields: 'id,permalink_url' };
-      const path = `/${parent?.id ?? call.published.id}/comments`;
-      return published(await http.post(path, Linked, { query, json, creates: true }));
+      return madeBy(call, await http.post(answersAt(call), Linked, { query, json, creates: true }));
     },
     /** Comments of the page itself with the same text, at the same place. */
-    async find({ http, account, post, published: below, parent, since }) {
+    async find({ http, account, since, ...call }) {
       const query = { ...order, filter: 'toplevel' };
-      const { data } = await http.get(`/${parent?.id ?? below.id}/comments`, listOf(Comment), { query });
+      const { data } = await http.get(answersAt(call), listOf(Comment), { query });
       return data
         .filter(
           ({ message, created_time: at, from }) =>
-            at >= since && message.trim() === post.text.trim() && (!from || from.id === account),
+            at >= since && message.trim() === call.post.text.trim() && (!from || from.id === account),
         )
-        .map(published);
+        .map((one) => madeBy(call, one));
     },
   },
   async comments({ http, published: { id }, cursor: after }) {
