@@ -9,8 +9,8 @@ import {
   countsOf,
   findAccounts,
   findAmong,
+  findBelow,
   idHere,
-  ownComments,
   readComments,
   releaseOf,
   Status,
@@ -33,6 +33,12 @@ interface Quirks {
   noRevocation?: boolean;
   /** Pictures go to `/v1/media` and are ready at once. */
   mediaV1?: boolean;
+  /** A post shows so many of its direct answers alone, and the list of an account has no answers. */
+  answersShown?: number;
+  /** What looks like a tag is cut out of a text. */
+  stripsTags?: boolean;
+  /** The greatest length of a content warning. Default: 500. */
+  warning?: number;
 }
 
 interface Brand {
@@ -91,7 +97,10 @@ export const mastodonApi = (declared: Brand) => {
     errorOf: z.object({ error: z.string().regex(/not finished processing/i) }).transform(() => 'unavailable' as const),
     settings: z.looseObject({
       visibility: z.enum(visibilities).optional(),
-      spoiler_text: z.string().max(500).optional(),
+      spoiler_text: z
+        .string()
+        .max(quirks.warning ?? 500)
+        .optional(),
       sensitive: z.boolean().optional(),
       language: z
         .string()
@@ -120,12 +129,15 @@ export const mastodonApi = (declared: Brand) => {
         in_reply_to_id: thread.at(-1)?.id,
         visibility,
         spoiler_text,
-        sensitive,
+        sensitive: sensitive || Boolean(spoiler_text) || undefined, // not every server hides what has a warning
         language,
       });
     },
     async find({ http, account, post, since, saved, thread }) {
-      return findAmong(statusesSince(http, account, since), { post, saved, parent: thread.at(-1)?.id });
+      const parent = thread.at(-1)?.id;
+      if (parent !== undefined && quirks.answersShown !== undefined)
+        return findBelow({ http, account, since }, parent, { post, saved, parent }, quirks.answersShown);
+      return findAmong(statusesSince(http, account, since), { post, saved, parent });
     },
     async remove({ http, published: { id } }) {
       await http.delete(statusAt(id));
@@ -142,10 +154,13 @@ export const mastodonApi = (declared: Brand) => {
         return written(quirks, attempt, { in_reply_to_id: answered });
       },
       async find({ published, parent, post, saved, ...call }) {
-        const id = await idHere(call, published);
-        return findAmong(await ownComments(call, id), { post, saved, parent: parent?.id ?? id });
+        const root = await idHere(call, published);
+        const answered = parent?.id ?? root;
+        const at = quirks.answersShown === undefined ? root : answered;
+        return findBelow(call, at, { post, saved, parent: answered }, quirks.answersShown);
       },
     },
+    ...(quirks.answersShown !== undefined && { commentReads: { lists: 'some' } as const }),
     comments: async ({ http, values, published }) => ({
       comments: await readComments(http, published.id, new URL(values.instance).host),
     }),
@@ -184,10 +199,11 @@ async function written(
   fields: Readonly<Record<string, unknown>>,
 ): Promise<Published> {
   const mediaIds = uploadedBefore(saved);
-  const status = await http.post('/v1/statuses', Status, {
-    json: { status: post.text, ...(mediaIds.length > 0 && { media_ids: mediaIds }), ...fields },
+  const status = quirks.stripsTags ? post.text.replace(/<(?=\S)/g, '< ') : post.text;
+  const made = await http.post('/v1/statuses', Status, {
+    json: { status, ...(mediaIds.length > 0 && { media_ids: mediaIds }), ...fields },
     ...(!quirks.noIdempotencyKey && { idempotencyKey: post.id }),
     creates: true,
   });
-  return releaseOf(status);
+  return releaseOf(made);
 }

@@ -61,13 +61,19 @@ export async function idHere({ http, values }: Line, { id, url }: Published): Pr
   return statuses[0].id;
 }
 
+interface Sought {
+  post: Post;
+  saved: unknown;
+  parent: string | undefined;
+}
+
 /**
  * Looks for a post among own statuses. One with media that an attempt uploaded is this post; others are similar when
  * text, parent and number of media are equal.
  */
 export async function findAmong(
   statuses: AsyncIterable<Shown> | readonly Shown[],
-  { post, saved, parent }: { post: Post; saved: unknown; parent: string | undefined },
+  { post, saved, parent }: Sought,
 ): Promise<Published | Published[]> {
   const own = new Set(uploadedBefore(saved));
   const similar: Published[] = [];
@@ -105,13 +111,22 @@ export async function* statusesSince(http: Http, account: string, since: Date): 
 const contextOf = (http: Http, id: string) =>
   http.get(`${statusAt(id)}/context`, Context, { answerBytes: ANSWER_BYTES });
 
-/** Lists the own comments below a post since then. Some servers show answers in no other list. */
-export async function ownComments(
+/**
+ * Looks for an own status below a post since then. Some servers show answers in no other list, and some of them at most
+ * so many.
+ */
+export async function findBelow(
   { http, account, since }: { http: Http; account: string } & Pick<LookUp, 'since'>,
   id: string,
-): Promise<Shown[]> {
+  sought: Sought,
+  most = Infinity,
+): Promise<Published | Published[]> {
   const { descendants } = await contextOf(http, id);
-  return descendants.filter((status) => status.account.id === localId(account) && status.created_at >= since);
+  const own = descendants.filter((one) => one.account.id === localId(account) && one.created_at >= since);
+  const found = await findAmong(own, sought);
+  if (descendants.length >= most && Array.isArray(found) && found.length === 0)
+    throw refused('unavailable', `The server shows ${most} of the answers to this post`);
+  return found;
 }
 
 /** Reads the comments below a post, which no server divides into pages. Private messages are none. */

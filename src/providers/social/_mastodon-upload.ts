@@ -33,6 +33,8 @@ const Instance = z
   .refine((told) => Object.keys(told).length > 0);
 
 const POLL_MS = 2_000;
+/** The shortest bound of a description, which is that of Pixelfed; Mastodon takes 1,500 characters. */
+const ALT = 1_000;
 /** Ids of the files of a post at its server, in order; `waiting`: those that the server still works on. */
 const Saved = z
   .object({ mediaIds: z.array(z.string()), waiting: z.array(z.string()) })
@@ -103,5 +105,5 @@ async function upload(
   if (!fitted && item.size > (most ?? Infinity))
     throw refused('rejected', `The server takes at most ${most} bytes: ${item.name} has ${item.size}`);
   const file = fitted ?? item;
-  return http.post(path, Attachment, { multipart: { file, description: item.alt || undefined } });
+  return http.post(path, Attachment, { multipart: { file, description: item.alt.slice(0, ALT) || undefined } });
 }

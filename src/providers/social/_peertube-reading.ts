@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { shownText } from '../../platform/content/index.ts';
+import { refused } from '../kit/declare/fallback.ts';
 import { sameText } from '../kit/protocols/text.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
@@ -11,11 +12,12 @@ import { countsOfEach } from './_told.ts';
 const PAGE = 25;
 type Line = { http: Http; values: { service: string } };
 
-const Found = z.object({ data: z.tuple([z.object({ uuid: z.string() })]).rest(z.unknown()) });
+const Found = z.object({ data: z.array(z.object({ uuid: z.string() })) });
 /** The id of a video at this server; one of another server is fetched by its address. */
 async function idHere({ http, values }: Line, { id, url }: Published): Promise<string> {
   if (url === '' || url.startsWith(`${values.service}/`)) return encodeURIComponent(id);
   const { data } = await http.get('/search/videos', Found, { query: { search: url } });
+  if (!data[0]) throw refused('rejected', `The server of this account does not find ${url}`);
   return encodeURIComponent(data[0].uuid);
 }
 

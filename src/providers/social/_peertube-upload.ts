@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { contentRanges } from '../kit/protocols/upload/session-forms.ts';
 import type { Http } from '../kit/wire/http.ts';
-import { TagList } from './_articles.ts';
+import { TagList, Title } from './_articles.ts';
 import type { Post, Published } from './_contract.ts';
 import { channelOf } from './_peertube-channel.ts';
 import type { VideoSession } from './_video-session.ts';
@@ -13,7 +13,7 @@ const Id = z
   .optional();
 
 export const Settings = z.looseObject({
-  title: z.string().min(3).max(120),
+  title: Title(120, 3),
   channel: Id,
   privacy: z
     .union([z.string().regex(/^[1-4]$/), z.int().min(1).max(4)], '1 public, 2 unlisted, 3 private, 4 internal')

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { LookUp, Operations, Published } from './_contract.ts';
 import type { Http } from '../kit/wire/http.ts';
+import { channelOf } from './_peertube-channel.ts';
 import type { credentials } from './_peertube-login.ts';
 import { publishedAt, type Settings, Video, videoUpload } from './_peertube-upload.ts';
 import { askVideo, prepareSession, publishSession, setBeside } from './_video-session.ts';
@@ -17,19 +18,21 @@ const Saved = z
   .object({ upload: z.unknown(), finishing: z.boolean().optional(), video: Video.optional() })
   .catch({ upload: undefined });
 
-const Own = z.object({ data: z.array(Video.extend({ name: z.string(), createdAt: z.coerce.date() })) });
-/** Lists the newest own videos with this title. */
+const Own = z.object({
+  data: z.array(Video.extend({ name: z.string(), createdAt: z.coerce.date(), channel: z.object({ id: z.int() }) })),
+});
+/** Lists the newest own videos with this title in this channel of the account. */
 async function ownVideos({
   http,
-  values: { service },
-  title,
+  values,
+  settings: { title, channel = channelOf(values) },
   since,
-}: { http: Http; values: { service: string }; title: string } & Pick<LookUp, 'since'>): Promise<Published[]> {
+}: { http: Http; values: { service: string }; settings: Settings } & Pick<LookUp, 'since'>): Promise<Published[]> {
   const query = { sort: '-createdAt', count: NEWEST };
   const { data } = await http.get('/users/me/videos', Own, { query });
   return data
-    .filter(({ name, createdAt }) => createdAt >= since && name === title)
-    .map((video) => publishedAt(service, video));
+    .filter(({ name, createdAt, channel: { id } }) => createdAt >= since && name === title && id === channel)
+    .map((video) => publishedAt(values.service, video));
 }
 
 /** Uploads, and what the server makes of them. */
@@ -55,13 +58,13 @@ export const peertubeVideos = {
     return id === 1 ? publishedAt(values.service, video) : { processingMs: POLL_MS };
   },
   async find({ saved, since, ...call }) {
-    const { values, settings } = call;
+    const { values } = call;
     const state = Saved.parse(saved);
     if (state.video) return publishedAt(values.service, state.video);
     if (!state.finishing) return undefined;
     const progress = await askVideo(call, videoUpload(call), state);
     if (progress) return 'result' in progress ? publishedAt(values.service, progress.result) : undefined;
-    return ownVideos({ ...call, title: settings.title, since });
+    return ownVideos({ ...call, since });
   },
   remove: ({ http, published: { id } }) => http.delete(`/videos/${encodeURIComponent(id)}`),
 } satisfies Operations<typeof Settings, typeof credentials>;

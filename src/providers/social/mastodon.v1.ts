@@ -14,6 +14,7 @@ export default mastodonApi({
   visibilities: ['public', 'unlisted', 'private', 'direct'],
   limits: {
     text: 500,
+    countedSettings: ['spoiler_text'],
     unit: 'graphemes', // as app/validators/status_length_validator.rb of the server does
     linkLength: 23,
     shortMentions: true,

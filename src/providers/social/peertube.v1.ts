@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { social } from './_contract.ts';
 import { failureAt } from './_failures.ts';
 import { peertubeChannels } from './_peertube-channel.ts';
@@ -6,6 +7,15 @@ import { peertubeReading } from './_peertube-reading.ts';
 import { Settings } from './_peertube-upload.ts';
 import { peertubeVideos } from './_peertube-videos.ts';
 import { plugsOf } from './_plugs.ts';
+
+const disabled = z.string().regex(/comments are disabled/i);
+/** The status of a range that is not the next one, and of a comment where there are none; older servers say `error`. */
+const NoComments = z
+  .union([
+    z.object({ status: z.literal(409), detail: disabled }),
+    z.object({ status: z.literal(409), error: disabled }),
+  ])
+  .transform(() => 'rejected' as const);
 
 /** https://docs.joinpeertube.org/api-rest-reference.html */
 export default social({
@@ -22,7 +32,7 @@ export default social({
   api: '{service}/api/v1',
   auth: { in: 'token' },
   errors: { 409: 'unavailable' }, // a range that is not the next one: the upload asks where it goes on
-  errorOf: failureAt('code', { invalid_grant: 'reauthorize', invalid_token: 'reauthorize' }),
+  errorOf: z.union([failureAt('code', { invalid_grant: 'reauthorize', invalid_token: 'reauthorize' }), NoComments]),
   login: { kind: 'credentials', signIn, refresh },
   once: 'two-phase',
   threads: 'comment',

@@ -1,6 +1,9 @@
 import { mastodonApi } from './_mastodon-api.ts';
 
-/** https://docs.pixelfed.org, which names Mastodon's API where Pixelfed has it */
+/**
+ * https://docs.pixelfed.org, which names Mastodon's API where Pixelfed has it; its differences are those of its server
+ * (AccountsProfile.php, StatusController.php of pixelfed/pixelfed)
+ */
 export default mastodonApi({
   id: 'pixelfed',
   title: 'Pixelfed',
@@ -19,5 +22,13 @@ export default mastodonApi({
     mediaTypes: ['image/jpeg', 'image/png', 'image/gif'],
   },
   forbidden: 'rejected',
-  quirks: { noPkce: true, noRevocation: true, noIdempotencyKey: true, mediaV1: true },
+  quirks: {
+    noPkce: true,
+    noRevocation: true,
+    noIdempotencyKey: true,
+    mediaV1: true,
+    answersShown: 20,
+    stripsTags: true,
+    warning: 140,
+  },
 });
