@@ -164,6 +164,20 @@ describe('readFields', () => {
       expect(readFields(fields, { name: 'bob', key: 'k', server: typed })['server']).toBe(origin);
   });
 
+  test('keeps the folder of a site, without slashes at its end', () => {
+    for (const [typed, site] of [
+      ['blog.example', 'https://blog.example'],
+      ['https://Blog.example//', 'https://blog.example'],
+      [' blog.example/Team/news/ ', 'https://blog.example/Team/news'],
+      ['http://127.0.0.1:8080/team//?p=1#top', 'http://127.0.0.1:8080/team'],
+    ])
+      expect(readFields({ site: text('Site', { form: 'site' }) }, { site: typed })).toEqual({ site });
+    for (const wrong of ['ftp://blog.example/team', '/team', 'ann:secret@blog.example/team'])
+      expect(() => readFields({ site: text('Site', { form: 'site' }) }, { site: wrong })).toThrow(
+        'must be the address of a server',
+      );
+  });
+
   test('refuses a server with another scheme', () => {
     const wrong = [
       'file:///etc/passwd',

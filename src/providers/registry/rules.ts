@@ -107,10 +107,10 @@ export function readFields(fields: Fields, input: Readonly<Record<string, unknow
     else if (field.validation && !new RegExp(`^(?:${field.validation})$`, 'u').test(given.trim()))
       fault(field.help ?? 'has another form', 'invalid_format');
     else if (field.fault?.(given) !== undefined) fault(field.fault(given)!, 'invalid_format');
-    else if (field.form === 'origin') {
-      const origin = originOf(given);
-      if (origin === undefined) fault('must be the address of a server, like https://social.example', 'invalid_format');
-      else values[name] = origin;
+    else if (field.form === 'origin' || field.form === 'site') {
+      const server = serverOf(given);
+      if (server === undefined) fault('must be the address of a server, like https://social.example', 'invalid_format');
+      else values[name] = server.origin + (field.form === 'site' ? server.pathname.replace(/(?<!\/)\/+$/, '') : '');
     } else if (field.form === 'url') {
       if (!isAddress(given.trim())) fault('must be an address, like https://login.example/token', 'invalid_format');
       else values[name] = given.trim();
@@ -129,8 +129,8 @@ function oneLine(secret: string): string {
   return line !== undefined && more.length === 0 ? line : secret;
 }
 
-/** Answers `https://host` for a typed server; undefined for an invalid one. */
-function originOf(typed: string): string | undefined {
+/** Reads a typed server, https without a scheme; undefined for an invalid one. */
+function serverOf(typed: string): URL | undefined {
   const text = typed.trim();
   const host = text.replace(/^https?:\/\//i, '');
   // another scheme, which would be read as the host
@@ -138,7 +138,7 @@ function originOf(typed: string): string | undefined {
   const whole = host === text ? `https://${text}` : text;
   if (!URL.canParse(whole)) return undefined;
   const url = new URL(whole);
-  return url.username || url.password || url.hostname === '' ? undefined : url.origin;
+  return url.username || url.password || url.hostname === '' ? undefined : url;
 }
 
 function isAddress(text: string): boolean {

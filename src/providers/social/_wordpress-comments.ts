@@ -22,7 +22,14 @@ const Page = z.object({
   headers: z.object({ 'x-wp-totalpages': z.coerce.number().optional() }),
 });
 const placeAt = ({ domain }: { domain: string }) => ({ type: 'comments', site: domain });
-const lettersOf = (text: string): string => text.replace(/[\s\p{P}]+/gu, '');
+/** Letters that a site changes where it shows a text: those of smileys, of `(tm)`, and the x of `2x3`. */
+const CHANGED = /:[a-z]{3,7}:|:-?[DPox]|8-?[O)]|\(tm\)|(?<=\d)x(?=\d)/g;
+/** The letters and digits that a text and what the site shows of it share; `Wordpress` gets a capital P there. */
+const lettersOf = (text: string): string =>
+  text
+    .replace(CHANGED, '')
+    .replace(/[^\p{L}\p{N}]+/gu, '')
+    .toLowerCase();
 const commentRead = ({
   id,
   link: url,
@@ -53,7 +60,6 @@ export const wordpressComments = {
       const json = { post: Number(published.id), content: post.text, ...(parent && { parent: Number(parent.id) }) };
       return publishedAs(placeAt(values), await http.post('/wp/v2/comments', Entry, { json, creates: true }));
     },
-    /** Sites change quotes and dashes when they show a text. */
     async find({ http, values, account, published: { id }, parent, post, since }) {
       const [author] = account.split('@');
       const comments = await http.get('/wp/v2/comments', z.array(Comment), {

@@ -15,21 +15,29 @@ const Name = z.string().trim().min(1).max(200);
 const MOST_TERMS = 100;
 /** A tag by its id, or by its name, which may be a number, too. */
 const Tag = z.union([z.int().positive(), Name, z.object({ value: z.union([Id, Name]) }).transform((tag) => tag.value)]);
-export const Settings = z.looseObject({
-  title: Title(500),
-  main_image: FileSetting,
-  /** The name of a type of posts in addresses. */
-  type: z
-    .string()
-    .regex(/^[\w-]{1,100}$/)
-    .default('posts'),
-  categories: z
-    .array(z.union([Id, z.object({ value: Id }).transform(({ value }) => value)]))
-    .max(MOST_TERMS)
-    .optional(),
-  tags: z.array(Tag).max(MOST_TERMS).optional(),
-  status: z.enum(['publish', 'draft', 'pending', 'private']).default('publish'),
-});
+export const Settings = z
+  .looseObject({
+    title: Title(500),
+    main_image: FileSetting,
+    /** The name of a type of posts in addresses. */
+    type: z
+      .string()
+      .regex(/^[\w-]{1,100}$/)
+      .default('posts'),
+    categories: z
+      .array(z.union([Id, z.object({ value: Id }).transform(({ value }) => value)]))
+      .max(MOST_TERMS)
+      .optional(),
+    tags: z.array(Tag).max(MOST_TERMS).optional(),
+    status: z.enum(['publish', 'draft', 'pending', 'private']).default('publish'),
+  })
+  .check(({ value, issues }) => {
+    if (value.type !== 'pages') return;
+    // the site would leave them out without a word
+    for (const key of ['categories', 'tags'] as const)
+      if (value[key]?.length)
+        issues.push({ code: 'custom', path: [key], message: 'must be empty: pages have none', input: value });
+  });
 
 const TERMS = { category: 'categories', tag: 'tags' } as const;
 const File = z.object({ id: z.number(), source_url: z.string() });
@@ -83,7 +91,7 @@ async function createDraft(
   for (const tag of tags) tagIds.push(typeof tag === 'number' ? tag : await tagNamed(http, tag));
   const { id } = await http.post(`/wp/v2/${type}`, Entry, {
     json: {
-      title,
+      title: escapedHtml(title),
       content: contentOf(post, files),
       status: 'draft',
       ...(cover?.id !== undefined && { featured_media: cover.id }),
@@ -106,12 +114,13 @@ const contentOf = ({ text, media }: Post, files: Made['files']): string =>
     .join('\n');
 
 function figureOf({ kind, alt }: Media, { id, url }: Made['files'][number]): string {
-  const src = attribute(url);
+  const src = escapedHtml(url);
   return kind === 'image'
-    ? `<figure class="wp-block-image"><img src="${src}" alt="${attribute(alt)}" class="wp-image-${id}"></figure>`
+    ? `<figure class="wp-block-image"><img src="${src}" alt="${escapedHtml(alt)}" class="wp-image-${id}"></figure>`
     : `<figure class="wp-block-video"><video controls src="${src}"></video></figure>`;
 }
-const attribute = (value: string): string =>
+/** For a title, too, which the site reads as HTML. */
+const escapedHtml = (value: string): string =>
   value.replace(/[&<>"]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[sign]!);
 
 /** Posts: a draft is made, then given the status that was chosen. */

@@ -32,9 +32,9 @@ async function terms(http: Http, name: string, search?: string) {
 export const wordpressSite = {
   async profile({ http, values: { domain } }) {
     const { id, name, slug, avatar_urls } = await http.get('/wp/v2/users/me', User, { query: { context: 'edit' } });
-    const { host } = new URL(domain);
+    const site = domain.replace(/^https?:\/\//, ''); // with its folder: sites of a host may share their users
     const picture = avatar_urls?.['96'];
-    return { id: `${id}@${host}`, name, handle: `${slug}@${host}`, server: domain, picture };
+    return { id: `${id}@${site}`, name, handle: `${slug}@${site}`, server: domain, picture };
   },
   tools: {
     postTypes: listing('Lists the types of posts of the site', async ({ http }) => {

@@ -18,7 +18,15 @@ export default social({
   setupNotes:
     'The site needs WordPress 5.6 or later, https, and permalinks other than plain. Make an application password at Users > Profile; security plugins may switch these or the REST API off. Sites at wordpress.com connect in another way, which is not offered.',
   credentials: {
-    domain: text('Site URL', { form: 'origin', help: 'The address of your site, for example https://blog.example' }),
+    domain: text('Site URL', {
+      form: 'site',
+      maxLength: 500,
+      help: 'The address of your site, for example https://blog.example or https://blog.example/team',
+      fault: (typed) =>
+        /\/wp-(?:admin|login|json)\b/.test(typed)
+          ? 'is the address of a page of your site: leave out everything from /wp- on'
+          : undefined,
+    }),
     username: text('Username'),
     password: secret('Application password', {
       help: 'Made at the site under Users > Profile > Application Passwords',

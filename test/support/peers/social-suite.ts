@@ -582,7 +582,7 @@ const elsewhere = <T>(says: T): T => JSON.parse(JSON.stringify(says).replace(PLA
 
 /** A server that its user chose may answer any address, of uploads too: nothing is sent to another server. */
 const placeChecks = (adapter: SocialAdapter, fixture: SocialFixture): Check[] =>
-  Object.values(adapter.credentials).some(({ form }) => form === 'origin')
+  Object.values(adapter.credentials).some(({ form }) => form === 'origin' || form === 'site')
     ? fixture.cases
         .filter(({ exchanges }) => exchanges.length > 0)
         .map((one) => ({

@@ -12,10 +12,10 @@ export interface Field {
   help?: string;
   placeholder?: string;
   /**
-   * `origin`: the address of a server, stored as `https://host` however it was typed. `url`: an http or https address,
-   * stored as typed.
+   * `origin`: the address of a server, stored as `https://host` however it was typed. `site`: the same of a site that may
+   * be in a folder of its server, `https://host/folder`. `url`: an http or https address, stored as typed.
    */
-  form?: 'origin' | 'url';
+  form?: 'origin' | 'site' | 'url';
   /**
    * Calls of the setting go to this address: a change of it deletes the stored secrets beside it, so that nobody sends
    * a secret that they cannot read to a server of their own. Default: true for a field with a `form`.

@@ -5,6 +5,7 @@ import { localProviders } from '../../../support/worlds/providers.ts';
 
 const dated = { eventTitle: 'Half price', eventStartDate: '2026-12-01' };
 const hashnode = { title: 'A title', publication: 'p' };
+const page = { title: 'A title', type: 'pages' };
 const WRONG: readonly [id: string, field: string, settings: object, right: object][] = [
   ['devto', 'tags', { title: 'A title', tags: ['web dev'] }, { title: 'A title', tags: ['WebDev', { value: 'go' }] }],
   ['devto', 'tags', { title: 'A title', tags: ['a', 'b', 'c', 'd', 'e'] }, { title: 'A title', tags: [] }],
@@ -33,6 +34,8 @@ const WRONG: readonly [id: string, field: string, settings: object, right: objec
   ['peertube', 'privacy', { title: 'A title', privacy: 5 }, { title: 'A title', privacy: '4' }],
   ['hashnode', 'tags', { ...hashnode, tags: ['!'] }, { ...hashnode, tags: ['C++'] }], // a tag is known by its letters
   ['tiktok', 'privacy_level', {}, { content_posting_method: 'UPLOAD' }],
+  ['wordpress', 'tags', { ...page, tags: ['New'] }, { ...page, tags: [], categories: [] }],
+  ['wordpress', 'categories', { ...page, categories: [4] }, { ...page, type: 'posts', categories: [4], tags: ['New'] }],
   ['pinterest', 'dominant_color', { board: '1', dominant_color: 'red' }, { board: '1', dominant_color: '#ff0000' }],
 ];
 

@@ -9,7 +9,7 @@ import { HEADS, picture } from '../../../support/worlds/samples.ts';
 
 interface Shown {
   status: string;
-  title: { raw: string };
+  title: { raw: string; rendered: string };
   content: { raw: string };
   featured_media: number;
   tags: number[];
@@ -64,13 +64,16 @@ await describePeer('wordpress', wordpressPeer, ({ start }) => {
       'Hello <b>you</b> & "me"\nline\n\nBye <a href="https://rookery.example/?a=1&amp;b=2">us</a> 👋',
     );
     const handle = handleOf();
-    const published = await channel().publish(post, { title: 'A "title" & more' }, handle);
-    expect(await shown(published)).toMatchObject({ status: 'publish', title: { raw: 'A "title" & more' } });
+    const published = await channel().publish(post, { title: 'A "title" & <more>' }, handle);
+    expect(await shown(published)).toMatchObject({
+      status: 'publish',
+      title: { rendered: 'A &quot;title&quot; &amp; &lt;more&gt;' },
+    });
     const page = await fetch(`${wordpress.url}/wp-json/wp/v2/posts/${published.id}`); // as anybody sees it
     expect(((await page.json()) as { link: string }).link).toBe(published.url);
 
     const attempt = lookUpOf(handle.kept.at(-1));
-    await expect(channel().find!(post, { title: 'A "title" & more' }, attempt)).resolves.toEqual(published);
+    await expect(channel().find!(post, { title: 'A "title" & <more>' }, attempt)).resolves.toEqual(published);
     await channel().remove!(published);
     expect(await shown(published)).toMatchObject({ status: 'trash' });
     await channel().remove!(published); // what is gone counts as removed
@@ -163,7 +166,11 @@ await describePeer('wordpress', wordpressPeer, ({ start }) => {
 
   test('comments, answers, reads, finds, hides and shows comments', async () => {
     const published = await channel().publish(postOf('Talk'), { title: 'Talk' }, handleOf());
-    const post = { ...postOf('I said "yes" -- & it\'s <b>fine</b>'), plain: 'I said "yes" -- & it\'s fine' };
+    const changed = 'Rookery (tm), 2x3 at Wordpress :) 8-) :P :cool:';
+    const post = {
+      ...postOf(`I said "yes" -- & it's <b>fine</b> ${changed}`),
+      plain: `I said "yes" -- & it's fine ${changed}`,
+    };
     const comment = await channel().comment!({ post, published }, handleOf());
     await expect(channel().findComment!({ post, published }, lookUpOf(undefined))).resolves.toEqual([comment]);
     const parent = { id: comment.id };
