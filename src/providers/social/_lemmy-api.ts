@@ -67,9 +67,13 @@ const Counted = z.object({
   comment_count: count,
 });
 const LocalUser = z.object({ local_user_view: z.object({ person: Person, counts: Counted.optional() }) });
-export const Me = z
-  .union([z.object({ my_user: LocalUser }).transform(({ my_user }) => my_user), LocalUser])
-  .transform(({ local_user_view: { person, counts } }) => ({ ...person, ...counts }));
+const Account = LocalUser.transform(({ local_user_view: { person, counts } }) => ({ ...person, ...counts }));
+/** Version 3 tells the account beside the site, and the site alone where nobody is logged in. */
+export const Me = z.union([
+  z.object({ my_user: Account }).transform(({ my_user }) => my_user),
+  Account,
+  z.object({ site_view: z.object({}), my_user: z.null().optional() }).transform(() => 'nobody' as const),
+]);
 
 const date = z.coerce.date();
 const Post = Counted.extend({

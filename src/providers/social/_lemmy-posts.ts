@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
-import { Canonical } from './_articles.ts';
+import { Canonical, Title, withPictures } from './_articles.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
 import type { Media, Operations } from './_contract.ts';
 import { fitted, uploadEach } from './_files.ts';
@@ -9,11 +9,13 @@ import type { credentials } from './_lemmy-login.ts';
 import { idHere, ownComments, ownPosts } from './_lemmy-reading.ts';
 
 export const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'];
+/** Greatest number of characters of an alternative text. */
+const ALT = 1_500;
 
 const Target = z.looseObject({
   id: z.union([z.string().regex(/^\d{1,18}$/), z.int().positive()]).transform(Number),
   subreddit: z.string().max(500).optional(),
-  title: z.string().min(3).max(200),
+  title: Title(200, 3).refine((title) => !/[\r\n]/.test(title), 'must be one line'),
   url: Canonical,
 });
 // one post has one community: its answer names one id
@@ -22,6 +24,12 @@ export const Settings = z.looseObject({
 });
 /** Addresses of the pictures that the server has. */
 const Saved = z.object({ images: z.array(z.string()) }).catch({ images: [] });
+
+/** The alternative text in one line, cut to what Lemmy takes. */
+const altOf = (file?: Media): string =>
+  Array.from((file?.alt ?? '').replace(/\s+/g, ' ').trim())
+    .slice(0, ALT)
+    .join('');
 
 async function uploaded(http: Http, values: { service: string }, item: Media): Promise<string> {
   const file = await fitted(item, { types: IMAGE_TYPES });
@@ -39,15 +47,17 @@ export const lemmyPosts = {
     ),
   async publish({ http, values, post, settings, saved }) {
     const { title: name, url, id } = settings.subreddit[0].value;
-    const pictures = Saved.parse(saved).images.map((at, n) => ({ at, alt: post.media[n]?.alt ?? '' }));
-    const [first, ...rest] = url ? [undefined, ...pictures] : pictures;
-    const body = [post.text, ...rest.map((one) => one && `![${one.alt.replace(/[[\]\\]/g, '\\$&')}](${one.at})`)];
+    const { images } = Saved.parse(saved);
+    const inBody = url ? 0 : 1; // from this picture on: the first one is the link of a post that has no other
+    const picture = url ? undefined : images[0];
+    const alt = altOf(post.media[0]);
+    const body = withPictures({ text: post.text, media: post.media.slice(inBody) }, images.slice(inBody));
     const { post_view: made } = await http.post(`${api(values).at}/post`, PostReply, {
       json: {
         name,
         community_id: id,
-        ...(url ? { url } : first && { url: first.at, ...(first.alt !== '' && { alt_text: first.alt }) }),
-        ...(body.some(Boolean) && { body: body.filter(Boolean).join('\n\n') }),
+        ...(url ? { url } : picture && { url: picture, ...(alt !== '' && { alt_text: alt }) }),
+        ...(body !== '' && { body }),
       },
       creates: true,
     });

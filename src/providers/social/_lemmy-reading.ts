@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { LookUp, NewComment, Operations, Published } from './_contract.ts';
 import {
@@ -56,6 +57,13 @@ export async function ownPosts({
     .map(({ id }) => postAt(values.service, id));
 }
 
+/**
+ * A text without what Lemmy changes in its addresses: it takes out parameters that track people, and may write a slash
+ * behind the host.
+ */
+const comparable = (text: string): string =>
+  text.replace(/(https?:\/\/[^\s?#]+)[?#][^\s)\]>]*/g, '$1').replaceAll('/', '');
+
 /** Lists the own comments since then with this text at the same place. */
 export async function ownComments({
   published,
@@ -70,10 +78,16 @@ export async function ownComments({
   const query = { person_id: personOf(account), limit: PAGE, ...comments };
   const { items } = await http.get(at + own, Comments, { query });
   return items
-    .filter(
-      (one) => one.at >= since && one.post_id === postId && one.parentId === parent?.id && one.content === post.text,
-    )
+    .filter((one) => one.at >= since && one.post_id === postId && one.parentId === parent?.id)
+    .filter(({ content }) => comparable(content) === comparable(post.text))
     .map(({ id }) => commentAt(values.service, id));
+}
+
+/** The connected account with its counts. Version 3 refuses no token here: it answers as to a stranger. */
+async function ownAccount({ http, values }: Line) {
+  const me = await http.get(api(values).at + api(values).me, Me);
+  if (me === 'nobody') throw refused('reauthorize', 'Lemmy does not accept this login any more');
+  return me;
 }
 
 type Search = { http: Http; values: Fields; query: string };
@@ -87,7 +101,7 @@ function search<S extends z.ZodType>({ http, values, query }: Search, type: 'use
 /** The account, what is said below posts, and searches. */
 export const lemmyReading = {
   async profile({ http, values }) {
-    const me = await http.get(api(values).at + api(values).me, Me);
+    const me = await ownAccount({ http, values });
     return {
       id: `${me.id}@${new URL(values.service).host}`,
       name: me.display_name || me.name,
@@ -112,7 +126,7 @@ export const lemmyReading = {
       return found && { likes, dislikes, comments };
     }),
   async channelMetrics({ http, values, clock }) {
-    const { post_count: posts, comment_count: comments } = await http.get(api(values).at + api(values).me, Me);
+    const { post_count: posts, comment_count: comments } = await ownAccount({ http, values });
     return seriesOfNow(clock, { posts, comments });
   },
   async mentions(call) {

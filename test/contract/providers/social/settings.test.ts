@@ -6,6 +6,7 @@ import { localProviders } from '../../../support/worlds/providers.ts';
 const dated = { eventTitle: 'Half price', eventStartDate: '2026-12-01' };
 const hashnode = { title: 'A title', publication: 'p' };
 const page = { title: 'A title', type: 'pages' };
+const lemmy = (title: string) => ({ subreddit: [{ value: { id: '2', title } }] });
 const WRONG: readonly [id: string, field: string, settings: object, right: object][] = [
   ['devto', 'tags', { title: 'A title', tags: ['web dev'] }, { title: 'A title', tags: ['WebDev', { value: 'go' }] }],
   ['devto', 'tags', { title: 'A title', tags: ['a', 'b', 'c', 'd', 'e'] }, { title: 'A title', tags: [] }],
@@ -36,6 +37,8 @@ const WRONG: readonly [id: string, field: string, settings: object, right: objec
   ['tiktok', 'privacy_level', {}, { content_posting_method: 'UPLOAD' }],
   ['wordpress', 'tags', { ...page, tags: ['New'] }, { ...page, tags: [], categories: [] }],
   ['wordpress', 'categories', { ...page, categories: [4] }, { ...page, type: 'posts', categories: [4], tags: ['New'] }],
+  ['lemmy', 'subreddit', lemmy('  a '), lemmy(' abc ')],
+  ['lemmy', 'subreddit', lemmy('Two\nlines'), lemmy('One line\n')],
   ['pinterest', 'dominant_color', { board: '1', dominant_color: 'red' }, { board: '1', dominant_color: '#ff0000' }],
 ];
 
