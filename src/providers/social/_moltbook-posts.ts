@@ -21,7 +21,8 @@ const Recent = z.object({
 const Saved = z.object({ id: z.string().optional() }).catch({});
 
 const published = (id: string): Published => ({ id, url: `https://www.moltbook.com/post/${id}` });
-const titleOf = ({ plain }: Post): string => Array.from(plain.replace(/\s+/g, ' ')).slice(0, TITLE).join('');
+const titleOf = ({ plain }: Post): string =>
+  Array.from(plain.replace(/\s+/g, ' ').trim()).slice(0, TITLE).join('').trim(); // the cut may end in a blank
 
 /** What is held back is hidden until its owner has answered a challenge, which is for the owner to see. */
 function refuseHeld({ verification }: z.output<typeof Made>, isHeld: boolean | null | undefined): void {

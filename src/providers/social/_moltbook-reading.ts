@@ -47,7 +47,7 @@ const withReplies = ({ id, content, created_at, parent_id, upvotes, author, repl
   {
     id,
     text: content,
-    author: { id: author.id ?? author.name, name: author.name },
+    author: { id: author.id ?? author.name, name: author.name, handle: author.name },
     createdAt: created_at,
     parentId: parent_id || undefined,
     likes: upvotes,
