@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { sameText } from '../kit/protocols/text.ts';
 import type { CommentPage, CommentRead, Connection, NewComment, Published } from './_contract.ts';
-import { answered, commentAt, Count, partsOf, seconds } from './_vk-wall.ts';
+import { ANSWER_BYTES, answered, commentAt, Count, partsOf, seconds } from './_vk-wall.ts';
 
-const PAGE = '100';
+const PAGE = '50';
+/** As a whole: else the text of a comment may end after its first 90 characters. */
+const WHOLE = '0';
 const Reply = z.object({
   id: z.int(),
   from_id: z.int(),
@@ -88,13 +91,22 @@ export async function writeComment({ http, post, published, parent }: Commenting
   return commentAt(published.id, response.comment_id);
 }
 
-export async function ownComments({ http, account, post, published, since }: Commenting & { since: Date }) {
+export async function ownComments({ http, account, post, published, parent, since }: Commenting & { since: Date }) {
   const { owner: owner_id, post: post_id } = partsOf(published.id);
-  const query = { owner_id, post_id, sort: 'desc', count: PAGE, thread_items_count: '10' };
-  const { response } = await http.get('/wall.getComments', answered(Comments), { query });
-  return response.items
-    .flatMap((one) => [one, ...(one.thread?.items ?? [])])
-    .filter(({ from_id, date, text }) => String(from_id) === account && date >= since && text === post.text)
+  const query = {
+    owner_id,
+    post_id,
+    sort: 'desc',
+    count: PAGE,
+    preview_length: WHOLE,
+    thread_items_count: '10',
+  };
+  const { response } = await http.get('/wall.getComments', answered(Comments), { query, answerBytes: ANSWER_BYTES });
+  const below = parent && partsOf(parent.id).comment;
+  const answersOf = ({ id, thread }: z.output<typeof Comment>) =>
+    (thread?.items ?? []).filter(({ reply_to_comment: to = id }) => String(to) === below);
+  return (below === undefined ? response.items : response.items.flatMap(answersOf))
+    .filter(({ from_id, date, text }) => String(from_id) === account && date >= since && sameText(text, post.text))
     .map(({ id }) => commentAt(published.id, id));
 }
 
@@ -110,10 +122,11 @@ export async function readComments({
     need_likes: '1',
     extended: '1',
     fields: 'screen_name,photo_50',
+    preview_length: WHOLE,
     thread_items_count: '10',
     count: PAGE,
     offset: cursor,
   };
-  const { response } = await http.get('/wall.getComments', answered(Comments), { query });
+  const { response } = await http.get('/wall.getComments', answered(Comments), { query, answerBytes: ANSWER_BYTES });
   return pageOf(id, response, Number(cursor));
 }

@@ -1,19 +1,21 @@
 import { z } from 'zod';
+import { sameText } from '../kit/protocols/text.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
 import type { Connection, Operations } from './_contract.ts';
 import { uploadEach } from './_files.ts';
 import { ownComments, writeComment } from './_vk-comments.ts';
 import { attach } from './_vk-upload.ts';
-import { answered, partsOf, postAt, WallPost } from './_vk-wall.ts';
+import { ANSWER_BYTES, answered, partsOf, postAt, WallPost } from './_vk-wall.ts';
 
 const Wall = answered(z.object({ items: z.array(WallPost) }));
 /** `attached`: the uploaded files of the post in order, as the wall names them. */
 const Saved = z.object({ attached: z.array(z.string()) }).catch({ attached: [] });
-const PAGE = '100';
+/** As many posts as VK takes in a day. */
+const NEWEST = '50';
 
 async function newestOf({ http, account }: Pick<Connection, 'http' | 'account'>) {
-  const query = { domain: `id${account}`, filter: 'owner', count: PAGE };
-  return (await http.get('/wall.get', Wall, { query })).response.items;
+  const query = { domain: `id${account}`, filter: 'owner', count: NEWEST };
+  return (await http.get('/wall.get', Wall, { query, answerBytes: ANSWER_BYTES })).response.items;
 }
 
 /** Posts of the wall, comments below posts, and reposts. */
@@ -43,7 +45,10 @@ export const vkPosts = {
     return own
       .filter(
         ({ date, text: written, attachments, copy_history: copied }) =>
-          date >= since && written === post.text && attachments.length >= post.media.length && copied.length === 0,
+          date >= since &&
+          sameText(written, post.text) &&
+          attachments.length >= post.media.length &&
+          copied.length === 0,
       )
       .map(({ id }) => postAt(account, id));
   },

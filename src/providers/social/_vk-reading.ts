@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Operations } from './_contract.ts';
 import { seriesOfNow } from './_series.ts';
 import { readComments } from './_vk-comments.ts';
-import { answered, countsOf, postAt, WallPosts } from './_vk-wall.ts';
+import { ANSWER_BYTES, answered, countsOf, postAt, WallPosts } from './_vk-wall.ts';
 
 const Person = z.object({
   id: z.int(),
@@ -50,10 +50,10 @@ export const vkReading = {
   mention: ({ id, label }) => (/^(?:id|club)\d+$/.test(id) ? `[${id}|${label.replace(/[[\]|]/g, '')}]` : undefined),
   async metrics({ http, posts }) {
     const query = { posts: posts.map(({ id }) => id).join(',') };
-    const { response } = await http.get('/wall.getById', answered(WallPosts), { query });
+    const { response } = await http.get('/wall.getById', answered(WallPosts), { query, answerBytes: ANSWER_BYTES });
     return response.map((one) => ({ id: postAt(one.owner_id, one.id).id, counts: countsOf(one) }));
   },
-  metricsAtOnce: 100,
+  metricsAtOnce: 25,
   async channelMetrics({ http, clock }) {
     const { response } = await http.get('/users.get', answered(z.tuple([Person])), {
       query: { fields: 'followers_count' },

@@ -5,6 +5,8 @@ import { fitted } from './_files.ts';
 import { answered } from './_vk-wall.ts';
 
 export const PHOTO = { maxBytes: 50_000_000, types: ['image/jpeg', 'image/png', 'image/gif'] };
+/** Width and height of a photo together. */
+const PHOTO_SIDES = 14_000;
 type Uploading = Pick<Connection, 'http' | 'clock' | 'timeoutMs'>;
 const UploadServer = answered(z.object({ upload_url: z.url() }));
 
@@ -15,7 +17,7 @@ export const attach = (call: Uploading, file: Media): Promise<string> =>
 async function uploadPhoto(call: Uploading, photo: Media): Promise<string> {
   const { response } = await call.http.get('/photos.getWallUploadServer', UploadServer);
   const Uploaded = z.object({ server: z.int(), photo: z.string(), hash: z.string() });
-  const file = await fitted(photo, PHOTO);
+  const file = await fitted(photo, { ...PHOTO, maxPixels: pixelsOf(photo) });
   const form = await uploadWhole(call, { method: 'post', path: response.upload_url, field: 'photo' }, file, Uploaded);
   const Photos = answered(z.tuple([z.object({ id: z.int(), owner_id: z.int() })]));
   const saved = await call.http.post('/photos.saveWallPhoto', Photos, {
@@ -24,6 +26,10 @@ async function uploadPhoto(call: Uploading, photo: Media): Promise<string> {
   const [{ id, owner_id }] = saved.response;
   return `photo${owner_id}_${id}`;
 }
+
+/** The pixels of a photo whose sides together are as long as they may be, in its shape. */
+const pixelsOf = ({ width, height }: Media): number | undefined =>
+  width && height && Math.floor(width * height * (PHOTO_SIDES / (width + height)) ** 2);
 
 async function uploadVideo(call: Uploading, video: Media): Promise<string> {
   const Place = z.object({ upload_url: z.url(), video_id: z.int(), owner_id: z.int() });

@@ -1,23 +1,36 @@
 import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
+import { QUOTA_MS } from '../kit/declare/waits.ts';
 import type { AsTold, Counts, Published } from './_contract.ts';
 import { failureAt } from './_failures.ts';
 
-/** Codes of https://dev.vk.com/reference/errors that do not refuse the content. */
+/**
+ * Codes of https://dev.vk.com/reference/errors that do not refuse the content. After a fault inside VK (1, 10) and a
+ * method that it broke off (36) a part may have been done.
+ */
 const CODES: Readonly<Record<string, ProviderFailure>> = {
-  1: 'unavailable',
+  1: 'lost',
   5: 'reauthorize',
   6: 'rate_limited',
   9: 'rate_limited',
-  10: 'unavailable',
+  10: 'lost',
   27: 'reauthorize',
   28: 'reauthorize',
   29: 'rate_limited',
-  36: 'unavailable',
+  36: 'lost',
 };
 /** What is to be deleted is gone. */
 const NOT_FOUND = '104';
-export const failureInside = failureAt('error.error_code', CODES, { otherwise: 'rejected', none: [NOT_FOUND] });
+/** The code of a wall that takes no posts is also that of the posts of a day, which only its words tell apart. */
+const PostsOfDay = z.object({ error: z.object({ error_code: z.literal(214), error_msg: z.string().regex(/a day/i) }) });
+export const postsOfDay = PostsOfDay.transform(() => ({ againMs: QUOTA_MS }));
+export const failureInside = z.union([
+  PostsOfDay.transform((): ProviderFailure => 'rate_limited'),
+  failureAt('error.error_code', CODES, { otherwise: 'rejected', none: [NOT_FOUND] }),
+]);
+
+/** Walls and comments come with every size of every picture: ten pictures of a post are some 50 kB. */
+export const ANSWER_BYTES = 8 * 1024 * 1024;
 
 /** Ids are numbers of an owner, which is negative where a community is the owner. */
 export const answered = <S extends z.ZodType>(response: S) => z.object({ response });

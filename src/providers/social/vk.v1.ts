@@ -5,7 +5,7 @@ import { plugsOf } from './_plugs.ts';
 import { vkPosts } from './_vk-posts.ts';
 import { vkReading } from './_vk-reading.ts';
 import { PHOTO } from './_vk-upload.ts';
-import { failureInside } from './_vk-wall.ts';
+import { failureInside, postsOfDay } from './_vk-wall.ts';
 
 /** https://dev.vk.com/method/wall */
 export default social({
@@ -23,6 +23,7 @@ export default social({
   api: 'https://api.vk.com/method',
   auth: [{ in: 'token' }, { in: 'form', name: 'v', text: '5.199' }],
   errorInside: failureInside,
+  quotaOf: postsOfDay,
   login: {
     kind: 'oauth2',
     authorize: 'https://id.vk.com/authorize',
