@@ -121,16 +121,17 @@ export const gmbPosts = {
     const { localPosts } = await http.get(`/${locationOf(values)}/localPosts`, LocalPosts, {
       query: { pageSize: PAGE },
     });
-    return localPosts
-      .filter(
-        ({ summary, createTime, media, state }) =>
-          state !== 'REJECTED' &&
-          createTime !== undefined &&
-          createTime >= since &&
-          summary === post.text &&
-          media.length === post.media.length,
-      )
-      .map(published);
+    const similar = localPosts.filter(
+      ({ summary = '', createTime, media, state }) =>
+        state !== 'REJECTED' &&
+        createTime !== undefined &&
+        createTime >= since &&
+        summary.trim() === post.text.trim() && // Google leaves out a summary without text
+        media.length === post.media.length,
+    );
+    if (similar.some(({ state }) => state === 'PROCESSING'))
+      throw refused('unavailable', 'Google still looks at a post like this one, and may reject it');
+    return similar.map(published);
   },
   remove: ({ http, published: { id } }) => http.delete(`/${id}`),
 } satisfies Operations<typeof Settings>;
