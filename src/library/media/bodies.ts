@@ -31,6 +31,9 @@ interface Options {
   incoming: Incoming;
 }
 type Bytes = SentFile & Pick<ForAdapter, 'fit'>;
+/** A picture that was chosen for a video, as adapters get it. */
+export type Thumbnail = NonNullable<ForAdapter['thumbnail']>;
+type Said = Pick<SentFile, 'name' | 'contentType' | 'size'>;
 /** A stored object of a file: the file itself, or its thumbnail. */
 export type ObjectOfFile = Pick<FileRow, 'orgId' | 'storageKey'>;
 /** From `from` up to, but without, `to`. */
@@ -39,13 +42,8 @@ interface Range {
   to: number;
 }
 export interface Bodies {
-  /** The bytes of an object, as a file of this name and type. */
-  sent(
-    object: ObjectOfFile,
-    said: Pick<SentFile, 'name' | 'contentType' | 'size'>,
-    place: StoragePlace,
-    signal: AbortSignal,
-  ): SentFile;
+  /** The bytes of an object, as a file of this name and type. A picture can be made to fit. */
+  sent(object: ObjectOfFile, said: Said, place: StoragePlace, signal: AbortSignal): Thumbnail;
   /** A file of the library. */
   of(file: FileRow, place: StoragePlace, signal: AbortSignal): Bytes;
 }
@@ -96,14 +94,16 @@ export function openBodies({ pictures, incoming }: Options): Bodies {
 
   /** A picture that was made to fit, in a file of its own until the attempt is over. */
   async function fitted(
-    file: FileRow,
+    object: ObjectOfFile,
+    { name, size }: Said,
     place: StoragePlace,
-    limits: { maxBytes: number; maxPixels: number },
+    { maxBytes = Infinity, maxPixels = Infinity }: PictureRules,
     signal: AbortSignal,
   ): Promise<Picture | undefined> {
     const path = join(incoming.folder, `fit-${randomBase62(32)}`);
-    const bring = () => incoming.receive(read(file, place, signal), file.bytes);
-    const made = await pictures.fit(file.orgId, bring, limits, path, signal).catch((error: unknown) => {
+    const bring = () => incoming.receive(read(object, place, signal), size);
+    const limits = { maxBytes, maxPixels };
+    const made = await pictures.fit(object.orgId, bring, limits, path, signal).catch((error: unknown) => {
       throw error instanceof AppError && !(error instanceof ProviderError) && error.status >= 500
         ? new ProviderError('unavailable', error.message, { cause: error })
         : error;
@@ -113,7 +113,7 @@ export function openBodies({ pictures, incoming }: Options): Bodies {
     if (signal.aborted) drop();
     else signal.addEventListener('abort', drop, { once: true });
     return {
-      name: `${file.id}.jpg`,
+      name: name.replace(/\.[^.]*$/, '.jpg'),
       contentType: 'image/jpeg',
       size: made.bytes,
       width: made.width,
@@ -125,25 +125,36 @@ export function openBodies({ pictures, incoming }: Options): Bodies {
     };
   }
 
-  const sent: Bodies['sent'] = (object, said, place, signal) => ({
+  const bytesOf = (object: ObjectOfFile, said: Said, place: StoragePlace, signal: AbortSignal): SentFile => ({
     ...said,
     open: (how) => read(object, place, signal, how),
     read: (from, to, how) => read(object, place, signal, how, { from, to }),
   });
 
   return {
-    sent,
-    of(file, place, signal) {
-      const name = `${file.id}.${file.storageKey.split('.').at(-1)}`;
-      const body = sent(file, { name, contentType: file.mime, size: file.bytes }, place, signal);
+    sent(object, said, place, signal) {
+      const body = bytesOf(object, said, place, signal);
       return {
         ...body,
         async fit(rules) {
-          const { maxBytes = Infinity, maxPixels = Infinity } = rules;
+          const { maxBytes = Infinity, maxPixels, types } = rules;
+          // its sides are not known here: for a number of pixels it is made anew
+          const isSame = maxPixels === undefined && said.size <= maxBytes && types.includes(said.contentType);
+          return isSame ? body : fitted(object, said, place, rules, signal);
+        },
+      };
+    },
+    of(file, place, signal) {
+      const name = `${file.id}.${file.storageKey.split('.').at(-1)}`;
+      const said = { name, contentType: file.mime, size: file.bytes };
+      const body = bytesOf(file, said, place, signal);
+      return {
+        ...body,
+        async fit(rules) {
           const { width, height, bytes, mime } = file;
           if (!READABLE.has(mime) || width === null || height === null) return undefined;
           if (fitsAsIs(file, rules)) return { ...body, width, height };
-          return bytes > MOST_PICTURE_BYTES ? undefined : fitted(file, place, { maxBytes, maxPixels }, signal);
+          return bytes > MOST_PICTURE_BYTES ? undefined : fitted(file, said, place, rules, signal);
         },
       };
     },

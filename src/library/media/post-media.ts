@@ -1,15 +1,8 @@
 import type { Database } from '../../platform/db/index.ts';
 import { AppError, invalidField, isId, ProviderError } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
-import type {
-  FileFacts,
-  Limits,
-  Media as ForAdapter,
-  Picture,
-  PictureRules,
-  SentFile,
-} from '../../providers/registry/index.ts';
-import { type Bodies, fitsAsIs, gone, MOST_PICTURE_BYTES } from './bodies.ts';
+import type { FileFacts, Limits, Media as ForAdapter, Picture, PictureRules } from '../../providers/registry/index.ts';
+import { type Bodies, fitsAsIs, gone, MOST_PICTURE_BYTES, type Thumbnail } from './bodies.ts';
 import type { Copies } from './copies.ts';
 import { isHidden, type PublicUrlOf, reachable } from './public-url.ts';
 import { asProviderError, ofStorage } from './remote.ts';
@@ -197,7 +190,7 @@ function openLoadOne({ sql, storages, copies, bodies, publicUrlOf, maxBytes, bac
   }
 
   /** The picture that was chosen for a video; undefined when it is gone: the network makes its own. */
-  async function thumbnailOf(orgId: string, address: string, signal: AbortSignal): Promise<SentFile | undefined> {
+  async function thumbnailOf(orgId: string, address: string, signal: AbortSignal): Promise<Thumbnail | undefined> {
     const key = keyOfUrl(backendUrl, address);
     if (key === undefined) {
       const copy = await copies.of(orgId, address, MOST_PICTURE_BYTES).catch((error: unknown) => {

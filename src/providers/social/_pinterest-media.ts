@@ -19,7 +19,7 @@ const Registered = z.object({
 });
 const State = z.object({ status: z.enum(['registered', 'processing', 'succeeded', 'failed']) });
 
-const isVideo = ({ kind }: Media): boolean => kind === 'video';
+export const isVideo = ({ kind }: Media): boolean => kind === 'video';
 
 /** Uploads the video of a post, and asks until it can be used; a post of pictures needs nothing before. */
 export async function prepareVideo({
@@ -69,17 +69,16 @@ export async function mediaSource({ media }: Post, saved: unknown): Promise<obje
     : { source_type: 'multiple_image_base64', items };
 }
 
-function fitted<T>(picture: T | undefined, { name }: Media): T {
+function fitted<T>(picture: T | undefined, { name }: Pick<Media, 'name'>): T {
   if (!picture) throw refused('rejected', `${name} cannot be made to fit the limits of Pinterest`);
   return picture;
 }
 
 /** The cover of a video: the picture beside it, else the one that was chosen for it, else its first frame. */
 async function coverOf({ thumbnail }: Media, picture: Media | undefined): Promise<object> {
-  const chosen = picture ? fitted(await picture.fit(IN_JSON), picture) : thumbnail;
-  if (!chosen || !IN_JSON.types.includes(chosen.contentType) || chosen.size > IN_JSON.maxBytes)
-    return { cover_image_key_frame_time: 0 };
-  const { content_type, data } = await inJson(chosen);
+  const chosen = picture ?? thumbnail;
+  if (!chosen) return { cover_image_key_frame_time: 0 };
+  const { content_type, data } = await inJson(fitted(await chosen.fit(IN_JSON), chosen));
   return { cover_image_content_type: content_type, cover_image_data: data };
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
 import type { Operations, Post, Published } from './_contract.ts';
-import { mediaSource, prepareVideo } from './_pinterest-media.ts';
+import { isVideo, mediaSource, prepareVideo } from './_pinterest-media.ts';
 
 const NEWEST = '100';
 const ANSWER_BYTES = 4 * 1024 * 1024;
@@ -33,7 +33,7 @@ const madeAt = ({ created_at: at }: OwnPin): Date => new Date(/(?:Z|[+-]\d\d:?\d
 /** A pin with several pictures names them, every other one has a single file, and a picture as cover of a video. */
 const sameFiles = ({ media }: OwnPin, post: Post): boolean =>
   !media || (media.media_type === 'multiple_images' ? (media.items?.length ?? post.media.length) : 1) === filesOf(post);
-const filesOf = ({ media }: Post): number => (media.some(({ kind }) => kind === 'video') ? 1 : media.length);
+const filesOf = ({ media }: Post): number => (media.some(isVideo) ? 1 : media.length);
 /** The newest pins of the account or of one of its boards. */
 const newestAt = async (http: Http, path: string): Promise<OwnPin[]> =>
   (await http.get(path, OwnPins, { query: { page_size: NEWEST }, answerBytes: ANSWER_BYTES })).items;
@@ -42,7 +42,7 @@ const newestAt = async (http: Http, path: string): Promise<OwnPin[]> =>
 export const pins = {
   prepare: (call) => prepareVideo(call),
   async publish({ http, post, settings: { board, title, link, dominant_color }, saved }) {
-    const alt = post.media[0]!.alt; // `needsMedia`
+    const { alt } = post.media.find(isVideo) ?? post.media[0]!; // `needsMedia`; a picture beside a video is its cover
     const json = {
       board_id: board,
       media_source: await mediaSource(post, saved),

@@ -36,7 +36,9 @@ export const youtubeVideos = {
     if (state.id !== undefined) return { processingMs: POLL_MS };
     const { id } = await publishSession(call, videoUpload(call), state, save);
     await save({ ...state, finishing: true, id });
-    const bytes = await call.post.files?.['thumbnail']?.fit(THUMBNAIL);
+    const { files, media } = call.post;
+    const thumbnail = files?.['thumbnail'] ?? media[0]?.thumbnail;
+    const bytes = await thumbnail?.fit(THUMBNAIL);
     const query = { videoId: id, uploadType: 'media' };
     if (bytes)
       await setBeside(() => call.http.post('/upload/youtube/v3/thumbnails/set', z.unknown(), { query, bytes }));

@@ -456,6 +456,31 @@ describe('media of a post', () => {
     expect('publicUrl' in hidden!).toBe(false);
   });
 
+  test('the picture that was chosen for a video is made to fit, a file as well as the thumbnail of one', async () => {
+    const over = new AbortController();
+    const film = await upload(ann, HEADS['mp4']!, 'clip.mp4');
+    const cover = await upload(ann, await picture(900, 600));
+    const [asFile, asThumbnail] = await media.load(
+      ann.orgId,
+      [cover.path, cover.thumbnail].map((thumbnail) => ({ id: film.id, path: film.path, alt: '', thumbnail })),
+      { ...ATTEMPT, signal: over.signal },
+    );
+    for (const [chosen, type] of [
+      [asFile!.thumbnail!, 'image/png'],
+      [asThumbnail!.thumbnail!, 'image/webp'],
+    ] as const) {
+      expect(chosen.contentType).toBe(type);
+      const same = (await chosen.fit({ types: [type], maxBytes: chosen.size }))!;
+      expect((await buffer(same.open())).equals(await buffer(chosen.open()))).toBe(true);
+      const made = (await chosen.fit({ types: ['image/jpeg'], maxBytes: 100_000 }))!;
+      const jpeg = await buffer(made.open());
+      expect([made.contentType, made.name.endsWith('.jpg'), made.size]).toEqual(['image/jpeg', true, jpeg.length]);
+      expect([...jpeg.subarray(0, 2)]).toEqual([0xff, 0xd8]);
+      expect(await chosen.fit({ types: ['image/jpeg'], maxBytes: 1 })).toBeUndefined();
+    }
+    over.abort();
+  });
+
   test('a storage with addresses that can be reached makes files public where this server cannot be', async () => {
     const cat = await app.signUp();
     const env = { NEXT_PUBLIC_BACKEND_URL: 'http://127.0.0.1:3000' };

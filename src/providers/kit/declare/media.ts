@@ -64,8 +64,8 @@ export interface Media extends SentFile {
   height?: number;
   /** Of a video or sound. */
   seconds?: number;
-  /** The picture that was chosen for a video. */
-  thumbnail?: SentFile;
+  /** The picture that was chosen for a video; its `fit` is as that of `Media`. */
+  thumbnail?: SentFile & { fit(rules: PictureRules): Promise<SentFile | undefined> };
   /** The moment of a video whose frame was chosen for it. */
   coverAtMs?: number;
   /**
