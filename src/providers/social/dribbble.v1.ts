@@ -64,7 +64,7 @@ export default social({
     media: 1,
     needsMedia: true,
     mediaTypes: RULES.types,
-    image: { bytes: RULES.maxBytes, side: [300, 1_600] },
+    image: { bytes: RULES.maxBytes, side: [300, 1_600], ratio: [1.33, 1.34] }, // 4 to 3, to a pixel,
   },
   settings: z.looseObject({
     title: Title(255),
