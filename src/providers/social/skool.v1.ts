@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { secret, type Values } from '../kit/declare/fields.ts';
 import { type Connection, social } from './_contract.ts';
+import { allPages } from './_lists.ts';
 import { listing, tool } from './_tools.ts';
 
 const COOKIE = '[^\\s;,]+';
@@ -22,6 +23,8 @@ const Label = z.object({ id: z.string(), metadata: z.object({ display_name: z.st
 const Made = z.object({ id: z.string(), name: z.string() });
 const Saved = z.object({ group: z.string() });
 const MOST_LABELS = 20;
+const PAGE = 30;
+const PAGES = 10;
 
 type Account = Pick<Connection, 'http'> & { values: Values };
 const cookiesOf = ({ values }: Pick<Account, 'values'>) => ({
@@ -104,13 +107,18 @@ export default social({
     },
   },
   tools: {
-    groups: listing('Lists the groups of the connected person', async ({ http, values, account }) => {
-      const { groups } = await http.get(`/users/${encodeURIComponent(account)}/groups`, Groups, {
-        query: { offset: '0', limit: '30' },
-        headers: cookiesOf({ values }),
-      });
-      return groups.map(({ id, name, metadata }) => ({ id, name: metadata.display_name || name }));
-    }),
+    groups: listing('Lists the groups of the connected person', ({ http, values, account }) =>
+      allPages(PAGES, async (offset = '0') => {
+        const { groups } = await http.get(`/users/${encodeURIComponent(account)}/groups`, Groups, {
+          query: { offset, limit: String(PAGE) },
+          headers: cookiesOf({ values }),
+        });
+        return {
+          items: groups.map(({ id, name, metadata }) => ({ id, name: metadata.display_name || name })),
+          next: groups.length < PAGE ? undefined : String(Number(offset) + PAGE),
+        };
+      }),
+    ),
     label: tool({
       description: 'Lists the labels of a group',
       data: z.object({ id: z.string().min(1).max(100) }),
