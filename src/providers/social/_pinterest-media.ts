@@ -74,10 +74,10 @@ function fitted<T>(picture: T | undefined, { name }: Pick<Media, 'name'>): T {
   return picture;
 }
 
-/** The cover of a video: the picture beside it, else the one that was chosen for it, else its first frame. */
-async function coverOf({ thumbnail }: Media, picture: Media | undefined): Promise<object> {
+/** The cover of a video: the picture beside it, else the one that was chosen for it, else a frame. */
+async function coverOf({ thumbnail, coverAtMs = 0 }: Media, picture: Media | undefined): Promise<object> {
   const chosen = picture ?? thumbnail;
-  if (!chosen) return { cover_image_key_frame_time: 0 };
+  if (!chosen) return { cover_image_key_frame_time: Math.floor(coverAtMs / 1_000) };
   const { content_type, data } = await inJson(fitted(await chosen.fit(IN_JSON), chosen));
   return { cover_image_content_type: content_type, cover_image_data: data };
 }

@@ -47,6 +47,5 @@ export const slackLogin = {
   scopes: [...SCOPES, ...HISTORY],
   optionalScopes: HISTORY,
   scopeSeparator: ',',
-  revoke: { at: 'https://slack.com/api/auth.revoke', bearer: true },
   refusal: loginRefusal,
 } as const satisfies Login;

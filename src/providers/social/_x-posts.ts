@@ -61,7 +61,7 @@ export const xPosts = {
   },
   find: ({ post, settings, thread, ...own }) =>
     similar(own, {
-      text: post.plain,
+      text: post.text, // X answers what was sent
       parent: thread.at(-1)?.id,
       media: post.media.length,
       ...(isArticle(settings, thread.length > 0) && { title: settings.article_title }),
@@ -74,7 +74,7 @@ export const xPosts = {
     send: ({ http, post, published: of, parent }) =>
       create(http, { text: post.text, reply: { in_reply_to_tweet_id: (parent ?? of).id } }),
     find: ({ post, published: of, parent, ...own }) =>
-      similar(own, { text: post.plain, parent: (parent ?? of).id, media: 0 }),
+      similar(own, { text: post.text, parent: (parent ?? of).id, media: 0 }),
   },
   repost: {
     once: 'read-back',

@@ -39,7 +39,6 @@ export default social({
     secretIn: 'header',
     asks: { permissions: String(PERMISSIONS), integration_type: '0' },
     keeps: { answer: { guild: 'guild.id' } },
-    revoke: { at: 'https://discord.com/api/oauth2/token/revoke' },
   },
   once: 'key',
   settlesWithinMs: 70_000, // a post of a forum takes no nonce: no second one while the first may still arrive
