@@ -68,9 +68,25 @@ const NOT_TAKEN = 'can be chosen in the app of the network only';
 
 type Writing = Pick<Handle, 'saved'> & { http: Http; post: Post };
 
+/** What a status has beside its text and files. */
+const settingsOf = ({ visibilities, refuses = [], quirks = {} }: Brand) =>
+  z.looseObject({
+    visibility: z.enum(visibilities).optional(),
+    spoiler_text: z
+      .string()
+      .max(quirks.warning ?? 500)
+      .optional(),
+    sensitive: z.boolean().optional(),
+    language: z
+      .string()
+      .regex(/^[a-z]{2,3}$/)
+      .optional(),
+    ...Object.fromEntries(refuses.map((name) => [name, z.literal('', { error: NOT_TAKEN }).optional()])),
+  });
+
 /** Declares a network with Mastodon's client API (https://docs.joinmastodon.org/methods/). */
 export const mastodonApi = (declared: Brand) => {
-  const { quirks = {}, instance, scopes, visibilities, refuses = [], forbidden, limits, ...brand } = declared;
+  const { quirks = {}, instance, scopes, visibilities: _, refuses: __, forbidden, limits, ...brand } = declared;
   /** The server knows a post by its key for an hour, and repeats a status for an account once. */
   const once = quirks.noIdempotencyKey ? ('read-back' as const) : ('key' as const);
   const mediaAt = quirks.mediaV1 ? '/v1/media' : '/v2/media';
@@ -95,19 +111,7 @@ export const mastodonApi = (declared: Brand) => {
     auth: { in: 'token' },
     errors: { 403: forbidden },
     errorOf: z.object({ error: z.string().regex(/not finished processing/i) }).transform(() => 'unavailable' as const),
-    settings: z.looseObject({
-      visibility: z.enum(visibilities).optional(),
-      spoiler_text: z
-        .string()
-        .max(quirks.warning ?? 500)
-        .optional(),
-      sensitive: z.boolean().optional(),
-      language: z
-        .string()
-        .regex(/^[a-z]{2,3}$/)
-        .optional(),
-      ...Object.fromEntries(refuses.map((name) => [name, z.literal('', { error: NOT_TAKEN }).optional()])),
-    }),
+    settings: settingsOf(declared),
     login: mastodonLogin(scopes, quirks),
 
     async profile({ http, values }) {
