@@ -17,7 +17,8 @@ interface Where {
 
 /**
  * Stores comments of the days that they are kept for, each once for its channel, and what was changed of those that are
- * known. Items of threads and replies of ours are not stored again. Answers what is new.
+ * known. Items of threads and replies of ours are not stored again; what else follows a post is the channel's own, also
+ * where its network names another author, such as a bot. Answers what is new and of others.
  */
 export async function upsertComments(
   sql: Sql,
@@ -36,7 +37,16 @@ export async function upsertComments(
     insert into social_comments as s (id, org_id, channel_id, post_id, external_id, parent_external_id, content,
       author_id, author_name, author_picture, is_own, hidden, saved, created_at)
     select i.id, p.org_id, p.channel_id, p.id, i."externalId", i."parentExternalId", i.content, i."authorId",
-      i."authorName", i."authorPicture", i."isOwn", coalesce(i.hidden, false), i.saved::jsonb,
+      i."authorName", i."authorPicture",
+      i."isOwn" or exists (
+        select
+        from post_follow_ups f
+        where f.post_id = p.id
+          and f.org_id = p.org_id
+          and f.channel_id = p.channel_id
+          and f.release_id = i."externalId"
+      ),
+      coalesce(i.hidden, false), i.saved::jsonb,
       least(i."createdAt", date_trunc('milliseconds', now()))
     from input i
     join posts p on p.id = i."postId" and p.org_id = ${orgId} and p.channel_id = ${channelId}
@@ -81,7 +91,7 @@ export async function upsertComments(
           where h."externalId" = excluded.external_id
             and h.hidden <> s.hidden
         ))
-    returning s.id, s.post_id as "postId", s.xmax = 0 as "isNew"`;
+    returning s.id, s.post_id as "postId", s.xmax = 0 and not s.is_own as "isNew"`;
   return rows.flatMap(({ isNew, ...row }) => (isNew ? [row] : []));
 }
 

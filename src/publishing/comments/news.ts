@@ -81,7 +81,7 @@ function factsOf({ orgId, channelId, channel }: ClaimedSweep, { posts, found, fr
   const heard = new Map(posts.flatMap(({ post }) => (post.isSilent ? [] : [[post.id, post]])));
   const isNew = new Set(fresh.map(({ id }) => id));
   const news = found
-    .filter(({ id, postId, isOwn }) => isNew.has(id) && !isOwn && heard.has(postId))
+    .filter(({ id, postId }) => isNew.has(id) && heard.has(postId))
     .toSorted((a, b) => a.createdAt.getTime() - b.createdAt.getTime());
   const newest = news.at(-1);
   if (!newest) return [];

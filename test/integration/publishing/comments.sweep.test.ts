@@ -94,6 +94,18 @@ describe('a sweep of comments', () => {
     ]);
   });
 
+  test('knows the first comment of a post as own where its network names a bot as the author [S186, WH16]', async () => {
+    const { orgId, channelId, postId } = await channelWith();
+    const first = commentBy('bot');
+    await db.sql`
+      insert into post_follow_ups (org_id, post_id, kind, channel_id, state, release_id)
+      values (${orgId}, ${postId}, 'first_comment', ${channelId}, 'done', ${first.id})`;
+    said.pages = () => ({ comments: [first] });
+    await sweepNow(world, channelId);
+    expect(await listed(orgId)).toMatchObject([{ externalId: first.id, isOwn: true }]);
+    expect(await announcedOf(db.sql, orgId)).toEqual([]);
+  });
+
   test('tells more than ten as one number, and ten one by one [WH17]', async () => {
     for (const [count, topics] of [
       [10, [...Array.from({ length: 10 }, () => 'comment.new'), 'comment.synced']],
