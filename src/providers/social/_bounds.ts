@@ -21,6 +21,8 @@ export interface Limits {
   /** Greatest length, counted in `unit`. */
   text: number;
   unit: TextUnit;
+  /** Least length of a text that is not empty, in `unit`. */
+  textLeast?: number;
   /** Greatest length beside files, where it is less: a caption of Telegram. */
   textWithFiles?: number;
   /** A second limit, in UTF-8 bytes. */

@@ -74,6 +74,15 @@ describe('checkPost', () => {
     ]);
   });
 
+  test('bounds the length of a text from below, and takes none where files stand for it', () => {
+    const least = { textLeast: 3, media: 1 };
+    expect(faults('', [picture], least)).toEqual([]);
+    expect(faults('xyz', [picture], least)).toEqual([]);
+    expect(checkPost({ ...limits, ...least }, { text: 'xy', files: [picture] })).toEqual([
+      { field: 'content', message: 'the text is shorter than 3 characters (2)', rule: 'min_length' },
+    ]);
+  });
+
   test('counts the text of settings with that of the post, and names them', () => {
     const counting = { ...limits, countedSettings: ['spoiler_text', 'note'] };
     const judge = (settings: Record<string, unknown>) =>

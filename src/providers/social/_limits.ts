@@ -47,10 +47,15 @@ export const checkPost = (limits: Limits, { text, plain = text, files, settings 
 ];
 
 function* checkText(limits: Limits, text: string, files: number, settings: Settings): Generator<Issue> {
-  const { unit, textBytes, countedSettings = [] } = limits;
+  const { unit, textLeast, textBytes, countedSettings = [] } = limits;
   const most = files > 0 ? Math.min(limits.text, limits.textWithFiles ?? Infinity) : limits.text;
   const where = most < limits.text ? 'the text beside files' : 'the text';
   if (text === '' && files === 0) yield fault('content', 'there is neither text nor media', 'required');
+  if (text !== '' && textLeast !== undefined) {
+    const own = countText(text, limits, textLeast);
+    if (own < textLeast)
+      yield fault('content', `the text is shorter than ${textLeast} ${UNIT_WORDS[unit]} (${own})`, 'min_length');
+  }
   const beside = countedSettings.filter((name) => typeof settings[name] === 'string' && settings[name] !== '');
   const texts = [text, ...beside.map((name) => settings[name] as string)]; // the filter
   const words = beside.length > 0 ? `, with ${beside.join(', ')}` : '';

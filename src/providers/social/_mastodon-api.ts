@@ -39,6 +39,10 @@ interface Quirks {
   stripsTags?: boolean;
   /** The greatest length of a content warning. Default: 500. */
   warning?: number;
+  /** The greatest length of an alternative text. Default: 1,500. */
+  alt?: number;
+  /** The language of a status cannot be set. */
+  noLanguage?: boolean;
 }
 
 interface Brand {
@@ -68,6 +72,11 @@ const NOT_TAKEN = 'can be chosen in the app of the network only';
 
 type Writing = Pick<Handle, 'saved'> & { http: Http; post: Post };
 
+const Language = z
+  .string()
+  .regex(/^[a-z]{2,3}$/)
+  .optional();
+
 /** What a status has beside its text and files. */
 const settingsOf = ({ visibilities, refuses = [], quirks = {} }: Brand) =>
   z.looseObject({
@@ -77,10 +86,7 @@ const settingsOf = ({ visibilities, refuses = [], quirks = {} }: Brand) =>
       .max(quirks.warning ?? 500)
       .optional(),
     sensitive: z.boolean().optional(),
-    language: z
-      .string()
-      .regex(/^[a-z]{2,3}$/)
-      .optional(),
+    ...(!quirks.noLanguage && { language: Language }),
     ...Object.fromEntries(refuses.map((name) => [name, z.literal('', { error: NOT_TAKEN }).optional()])),
   });
 
@@ -89,7 +95,7 @@ export const mastodonApi = (declared: Brand) => {
   const { quirks = {}, instance, scopes, visibilities: _, refuses: __, forbidden, limits, ...brand } = declared;
   /** The server knows a post by its key for an hour, and repeats a status for an account once. */
   const once = quirks.noIdempotencyKey ? ('read-back' as const) : ('key' as const);
-  const mediaAt = quirks.mediaV1 ? '/v1/media' : '/v2/media';
+  const files = { path: quirks.mediaV1 ? '/v1/media' : '/v2/media', alt: quirks.alt ?? 1_500 };
 
   return social({
     ...brand,
@@ -127,14 +133,14 @@ export const mastodonApi = (declared: Brand) => {
     },
 
     channelLimits: ({ http }) => limitsAt(http, limits),
-    prepare: (call) => prepareMedia(call, call, mediaAt),
+    prepare: (call) => prepareMedia(call, call, files),
     async publish({ settings: { visibility, spoiler_text, sensitive, language }, thread, ...call }) {
       return written(quirks, call, {
         in_reply_to_id: thread.at(-1)?.id,
         visibility,
         spoiler_text,
         sensitive: sensitive || Boolean(spoiler_text) || undefined, // not every server hides what has a warning
-        language,
+        ...(!quirks.noLanguage && { language }),
       });
     },
     async find({ http, account, post, since, saved, thread }) {
@@ -153,7 +159,7 @@ export const mastodonApi = (declared: Brand) => {
       async send({ published, parent, saved, save, ...call }) {
         const answered = parent?.id ?? (await idHere(call, published));
         const attempt = { ...call, saved, save: async (state: unknown) => save((attempt.saved = state)) };
-        const ready = await prepareMedia(call, attempt, mediaAt);
+        const ready = await prepareMedia(call, attempt, files);
         if (ready !== 'ready') throw refused('unavailable', 'The server still works on the files', ready.againMs);
         return written(quirks, attempt, { in_reply_to_id: answered });
       },

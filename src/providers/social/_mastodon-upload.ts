@@ -33,13 +33,16 @@ const Instance = z
   .refine((told) => Object.keys(told).length > 0);
 
 const POLL_MS = 2_000;
-/** The shortest bound of a description, which is that of Pixelfed; Mastodon takes 1,500 characters. */
-const ALT = 1_000;
 /** Ids of the files of a post at its server, in order; `waiting`: those that the server still works on. */
 const Saved = z
   .object({ mediaIds: z.array(z.string()), waiting: z.array(z.string()) })
   .catch({ mediaIds: [], waiting: [] });
 type Line = Pick<SocialLine, 'http'>;
+/** Where files go, and the greatest length of their descriptions: a longer one would be refused. */
+export interface UploadTo {
+  path: string;
+  alt: number;
+}
 
 /** The limits of a network, with those that this server tells. */
 export async function limitsAt(http: Http, limits: Limits): Promise<Limits> {
@@ -67,7 +70,7 @@ async function instanceOf(http: Http): Promise<z.output<typeof Instance>> {
 export async function prepareMedia(
   line: Line,
   { post: { media }, saved, save }: { post: Pick<Post, 'media'> } & Pick<Handle, 'saved' | 'save'>,
-  path: string,
+  to: UploadTo,
 ): Promise<Prepared> {
   const { mediaIds, waiting } = Saved.parse(saved);
   const missing = media.slice(mediaIds.length);
@@ -75,7 +78,7 @@ export async function prepareMedia(
     const { configuration } = await instanceOf(line.http);
     let state = { mediaIds, waiting };
     for (const item of missing) {
-      const { id, url } = await upload(line, item, { path, limits: configuration?.media_attachments });
+      const { id, url } = await upload(line, item, { ...to, limits: configuration?.media_attachments });
       state = { mediaIds: [...state.mediaIds, id], waiting: [...state.waiting, ...(url ? [] : [id])] };
       await save(state);
     }
@@ -94,7 +97,7 @@ type MediaLimits = NonNullable<z.output<typeof Instance>['configuration']>['medi
 async function upload(
   { http }: Line,
   item: Media,
-  { path, limits }: { path: string; limits: MediaLimits | undefined },
+  { path, alt, limits }: UploadTo & { limits: MediaLimits | undefined },
 ): Promise<z.output<typeof Attachment>> {
   const fitted = await item.fit({
     maxBytes: limits?.image_size_limit ?? undefined,
@@ -105,5 +108,5 @@ async function upload(
   if (!fitted && item.size > (most ?? Infinity))
     throw refused('rejected', `The server takes at most ${most} bytes: ${item.name} has ${item.size}`);
   const file = fitted ?? item;
-  return http.post(path, Attachment, { multipart: { file, description: item.alt.slice(0, ALT) || undefined } });
+  return http.post(path, Attachment, { multipart: { file, description: item.alt.slice(0, alt) || undefined } });
 }

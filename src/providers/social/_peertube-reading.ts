@@ -81,7 +81,7 @@ export const peertubeReading = {
   comment: {
     once: 'read-back',
     replies: true,
-    limits: WITHOUT_FILES,
+    limits: { ...WITHOUT_FILES, textLeast: 1 }, // that of descriptions is not theirs
     async send({ published, parent, post, ...line }) {
       const video = await idHere(line, published);
       const path = parent ? `/videos/${video}/comments/${parent.id}` : `/videos/${video}/comment-threads`;

@@ -37,7 +37,7 @@ export default social({
   once: 'two-phase',
   threads: 'comment',
   editor: 'markdown',
-  limits: { text: 10_000, unit: 'characters', media: 1, needsMedia: true, mediaTypes: ['video/*'] },
+  limits: { text: 10_000, textLeast: 3, unit: 'characters', media: 1, needsMedia: true, mediaTypes: ['video/*'] },
   settings: Settings,
   plugs: plugsOf('peertube', ['auto-comment', 'comment-from']),
   ...peertubeChannels,

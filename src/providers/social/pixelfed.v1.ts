@@ -30,5 +30,7 @@ export default mastodonApi({
     answersShown: 20,
     stripsTags: true,
     warning: 140,
+    alt: 1_000,
+    noLanguage: true,
   },
 });

@@ -30,7 +30,17 @@ const KINDS = Object.keys(SAMPLES) as MediaKind[];
 /** 25 bytes that are one character to a reader. */
 const FAMILY = '👨‍👩‍👧‍👦';
 /** The limits that `boundsOf` probes; what only says how something is counted, sent or told. */
-const PROBED = ['text', 'textWithFiles', 'textBytes', 'media', 'mediaTypes', 'needsMedia', 'oneKind', 'single'];
+const PROBED = [
+  'text',
+  'textLeast',
+  'textWithFiles',
+  'textBytes',
+  'media',
+  'mediaTypes',
+  'needsMedia',
+  'oneKind',
+  'single',
+];
 const PROBED_TOO = ['links', 'hashtags', 'mentions', 'countedSettings', 'animated', ...KINDS];
 const TOLD = ['unit', 'linkLength', 'shortMentions', 'fetches'];
 const PROBED_OF_FILES = ['count', 'beside', 'bytes', 'side', 'ratio', 'seconds', 'thumbnail'];
@@ -63,7 +73,7 @@ function sample(limits: Limits, kind: MediaKind, size: { ratio?: number; shorter
 function boundsOf(limits: Limits): Bound[] {
   const kinds = KINDS.filter((kind) => typeOf(limits, kind) !== undefined);
   const needed = limits.needsMedia ? [sample(limits, kinds[0]!)] : [];
-  const post = (more: Item): Item => ({ text: 'Hi', files: needed, ...more });
+  const post = (more: Item): Item => ({ text: 'Hello', files: needed, ...more });
   return [
     ...textBounds(limits, kinds, post),
     ...kinds.flatMap((kind) => fileBounds(limits, kind)),
@@ -71,16 +81,16 @@ function boundsOf(limits: Limits): Bound[] {
     {
       name: 'types of files',
       field: 'image',
-      beyond: [{ text: 'Hi', files: [{ contentType: 'a/unknown', size: 1 }] }],
+      beyond: [{ text: 'Hello', files: [{ contentType: 'a/unknown', size: 1 }] }],
     },
-    ...(limits.needsMedia ? [{ name: 'a needed file', field: 'image', beyond: [{ text: 'Hi' }] } as const] : []),
+    ...(limits.needsMedia ? [{ name: 'a needed file', field: 'image', beyond: [{ text: 'Hello' }] } as const] : []),
   ];
 }
 
 const filled = (bytes: number) => FAMILY.repeat(Math.floor(bytes / 25)) + 'x'.repeat(bytes % 25);
 
 function textBounds(limits: Limits, kinds: readonly MediaKind[], post: (more: Item) => Item): Bound[] {
-  const { text, textWithFiles, textBytes, countedSettings = [] } = limits;
+  const { text, textLeast, textWithFiles, textBytes, countedSettings = [] } = limits;
   const file = kinds[0] && sample(limits, kinds[0]);
   const finds = { links: 'https://a.example/', hashtags: '#tag', mentions: '@ann' } as const;
   const bound = (name: string, at: Item, beyond: Item): Bound => ({
@@ -101,6 +111,9 @@ function textBounds(limits: Limits, kinds: readonly MediaKind[], post: (more: It
           ),
         ]
       : []),
+    ...(textLeast === undefined || textLeast < 2
+      ? []
+      : [bound('least length of the text', long(textLeast), long(textLeast - 1))]),
     ...(textBytes === undefined
       ? []
       : [bound('bytes of the text', { text: filled(textBytes) }, { text: `${filled(textBytes)}x` })]),
@@ -110,7 +123,7 @@ function textBounds(limits: Limits, kinds: readonly MediaKind[], post: (more: It
     }),
     ...(['links', 'hashtags', 'mentions'] as const).flatMap((name) => {
       const most = limits[name];
-      const some = (count: number): Item => ({ text: times(count, finds[name]).join(' ') || 'Hi' });
+      const some = (count: number): Item => ({ text: times(count, finds[name]).join(' ') || 'Hello' });
       return most === undefined ? [] : [bound(name, some(most), some(most + 1))];
     }),
   ];
@@ -123,16 +136,16 @@ function fileBounds(limits: Limits, kind: MediaKind): Bound[] {
   const bound = (name: string, at: FileFacts, ...beyond: FileFacts[]): Bound => ({
     name: `${name} of ${kind} files`,
     field: 'image',
-    at: { text: 'Hi', files: [at] },
-    beyond: beyond.map((one) => ({ text: 'Hi', files: [one] })),
+    at: { text: 'Hello', files: [at] },
+    beyond: beyond.map((one) => ({ text: 'Hello', files: [one] })),
   });
   const shaped = (size: { ratio?: number; shorter?: number }) => sample(limits, kind, size);
   return [
     {
       name: `number of ${kind} files`,
       field: 'image',
-      at: { text: 'Hi', files: times(most, file) },
-      beyond: [{ text: 'Hi', files: times(most + 1, file) }],
+      at: { text: 'Hello', files: times(most, file) },
+      beyond: [{ text: 'Hello', files: times(most + 1, file) }],
     },
     ...(bytes !== undefined && kind !== 'image'
       ? [bound('bytes', { ...file, size: bytes }, { ...file, size: bytes + 1 })]
@@ -168,7 +181,7 @@ function mixBounds(limits: Limits, kinds: readonly MediaKind[]): Bound[] {
   const isMixed = (pair: readonly MediaKind[]) =>
     oneKind !== undefined && !(oneKind !== true && pair.every((kind) => oneKind.includes(kind)));
   const mixes = pairs.map((pair): Bound => {
-    const item = { text: 'Hi', files: pair.map(one) };
+    const item = { text: 'Hello', files: pair.map(one) };
     const name = pair.join(' beside ');
     return isMixed(pair) ? { name, field: 'image', beyond: [item] } : { name, field: 'image', at: item, beyond: [] };
   });
@@ -176,21 +189,21 @@ function mixBounds(limits: Limits, kinds: readonly MediaKind[]): Bound[] {
     const { beside } = rulesOf(limits, kind);
     const other = kinds.find((each) => each !== kind);
     if (beside === undefined || !other) return [];
-    const files = (count: number) => ({ text: 'Hi', files: [one(kind), ...times(count, one(other))] });
+    const files = (count: number) => ({ text: 'Hello', files: [one(kind), ...times(count, one(other))] });
     return [{ name: `files beside ${kind} files`, field: 'image', at: files(beside), beyond: [files(beside + 1)] }];
   });
   if (!animated) return [...mixes, ...besides];
   const gif = { contentType: 'image/gif', size: animated.bytes ?? 1, width: 600, height: 600 };
   const beyond = [
-    ...(animated.bytes === undefined ? [] : [{ text: 'Hi', files: [{ ...gif, size: animated.bytes + 1 }] }]),
+    ...(animated.bytes === undefined ? [] : [{ text: 'Hello', files: [{ ...gif, size: animated.bytes + 1 }] }]),
     ...(animated.beside === undefined
       ? []
-      : [{ text: 'Hi', files: [gif, ...times(animated.beside + 1, one('image'))] }]),
+      : [{ text: 'Hello', files: [gif, ...times(animated.beside + 1, one('image'))] }]),
   ];
   return [
     ...mixes,
     ...besides,
-    { name: 'animated pictures', field: 'image', at: { text: 'Hi', files: [gif] }, beyond },
+    { name: 'animated pictures', field: 'image', at: { text: 'Hello', files: [gif] }, beyond },
   ];
 }
 

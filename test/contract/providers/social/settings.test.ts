@@ -39,6 +39,8 @@ const WRONG: readonly [id: string, field: string, settings: object, right: objec
   ['wordpress', 'categories', { ...page, categories: [4] }, { ...page, type: 'posts', categories: [4], tags: ['New'] }],
   ['lemmy', 'subreddit', lemmy('  a '), lemmy(' abc ')],
   ['lemmy', 'subreddit', lemmy('Two\nlines'), lemmy('One line\n')],
+  ['pixelfed', 'spoiler_text', { spoiler_text: 'x'.repeat(141) }, { spoiler_text: 'x'.repeat(140) }],
+  ['mastodon', 'language', { language: 'German' }, { language: 'de' }],
   ['pinterest', 'dominant_color', { board: '1', dominant_color: 'red' }, { board: '1', dominant_color: '#ff0000' }],
 ];
 

@@ -37,7 +37,7 @@ async function file(type: Type, more: object = {}) {
   return { id, path: '' };
 }
 const files = (...types: Type[]) => Promise.all(types.map((type) => file(type)));
-const item = async (...types: Type[]) => ({ content: 'Hi', image: await files(...types) });
+const item = async (...types: Type[]) => ({ content: 'Hello', image: await files(...types) });
 
 interface Made {
   value: object[];
