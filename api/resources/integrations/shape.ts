@@ -219,10 +219,11 @@ const kindRule = (oneKind: NonNullable<Limits['oneKind']>): string =>
 
 /** Limits in words; of a type of posts those that it has of its own. */
 function limitRules(limits: Partial<Limits>, unit: TextUnit): string[] {
-  const { text, media, mediaTypes, needsMedia, linkLength, oneKind, single } = limits;
+  const { text, textLeast, media, mediaTypes, needsMedia, linkLength, oneKind, single } = limits;
   const files = media === 0 ? 'no files' : `${media === undefined ? '' : `at most ${media} `}pictures or videos`;
   return [
     ...(text === undefined ? [] : [`at most ${text} ${UNIT_WORDS[unit]}`]),
+    ...(textLeast === undefined ? [] : [`a text has at least ${textLeast}`]),
     ...(media === undefined && !mediaTypes && !needsMedia
       ? []
       : [`${needsMedia ? 'at least one and ' : ''}${files}${mediaTypes?.length ? ` (${mediaTypes.join(', ')})` : ''}`]),
