@@ -53,6 +53,19 @@ const threadOf = (id: string) =>
     ...(id && {}),
   });
 
+/** A thread that had failed, of which a member has named the release of the first item: the rest is held. */
+async function releasedByMember() {
+  const id = await make(member.client, threadOf(''));
+  const [item] = (await read(id)).thread;
+  await db.sql`
+    update posts set state = 'ERROR', detail = null, error_kind = 'validation', error = 'x', due_at = null,
+      publish_date = now()
+    where id = ${id} or root_post_id = ${id}`;
+  await setting('members');
+  await member.client.put(`/posts/${id}/release-id`, { releaseId: 'there' });
+  return { id, item };
+}
+
 describe('approvalRequired', () => {
   test('holds what members, editors and roles that may not decide make, or what everybody makes [S121, S54]', async () => {
     const [editor, writer, chief] = await Promise.all([
@@ -197,14 +210,7 @@ describe('POST /posts/:id/approve', () => {
   });
 
   test('is asked for the items that go on behind a release which a member names [S121, S258]', async () => {
-    const id = await make(member.client, threadOf(''));
-    const [item] = (await read(id)).thread;
-    await db.sql`
-      update posts set state = 'ERROR', detail = null, error_kind = 'validation', error = 'x', due_at = null,
-        publish_date = now()
-      where id = ${id} or root_post_id = ${id}`;
-    await setting('members');
-    await member.client.put(`/posts/${id}/release-id`, { releaseId: 'there' });
+    const { id, item } = await releasedByMember();
     expect(await read(id)).toMatchObject({
       state: 'PUBLISHED',
       approval: { state: 'awaiting' },
@@ -288,14 +294,7 @@ describe('POST /posts/:id/reject and /request-approval', () => {
   });
 
   test('is asked for again for what is left of a thread whose root is out [S121]', async () => {
-    const id = await make(member.client, threadOf(''));
-    const [item] = (await read(id)).thread;
-    await db.sql`
-      update posts set state = 'ERROR', detail = null, error_kind = 'validation', error = 'x', due_at = null,
-        publish_date = now()
-      where id = ${id} or root_post_id = ${id}`;
-    await setting('members');
-    await member.client.put(`/posts/${id}/release-id`, { releaseId: 'there' });
+    const { id, item } = await releasedByMember();
     await admin.client.post(`/posts/${id}/reject`, { reason: 'Too loud' });
     expect(await read(id)).toMatchObject({ state: 'PUBLISHED', thread: [{ state: 'DRAFT', detail: null }] });
     expect((await member.client.post(`/posts/${id}/request-approval`)).body).toMatchObject({
