@@ -369,7 +369,7 @@ describe('revoke', () => {
   const tokens = { accessToken: 'a1', refreshToken: 'r1' };
   const revoke = (login: Partial<OAuth2>) => providers.revoke(network(login), { app, values: {}, tokens });
 
-  test('sends the token that is declared, with the client, or by itself', async () => {
+  test('sends the token that is declared, with the client', async () => {
     const forms: unknown[] = [];
     routes['POST /revoke'] = (asked) => {
       forms.push([asked.form(), asked.request.headers.authorization?.split(' ')[0]]);
@@ -378,13 +378,11 @@ describe('revoke', () => {
     await revoke({ revoke: { at: '/revoke' } });
     await revoke({ revoke: { at: '/revoke', of: 'refresh' }, secretIn: 'header' });
     await revoke({ revoke: { at: '/revoke', tokenName: 'access_token' }, secretIn: 'none' });
-    await revoke({ revoke: { at: '/revoke', bearer: true } });
     await revoke({});
     expect(forms).toEqual([
       [{ token: 'a1', ...inBody }, undefined],
       [{ token: 'r1', client_id: app.clientId }, 'Basic'],
       [{ access_token: 'a1', client_id: app.clientId }, undefined],
-      [{}, 'Bearer'],
     ]);
   });
 });

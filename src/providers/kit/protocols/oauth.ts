@@ -67,10 +67,10 @@ export interface OAuth2 {
   keeps?: { callback?: Readonly<Record<string, string>>; answer?: Readonly<Record<string, string>> };
   /**
    * Ends the token when its channel is deleted (RFC 7009). Absent where the provider would end every login of the person
-   * at this app, and so other channels: Facebook (`/permissions`), Google (`/revoke`). `tokenName`: `access_token` at VK
-   * ID. `bearer`: the token authorizes the call, and nothing else is sent (Slack `auth.revoke`).
+   * at this app, and so other channels: Discord, Facebook (`/permissions`), Google (`/revoke`), and Slack, whose bot is
+   * that of the workspace. `tokenName`: `access_token` at VK ID.
    */
-  revoke?: { at: string; tokenName?: string; of?: 'refresh'; bearer?: true };
+  revoke?: { at: string; tokenName?: string; of?: 'refresh' };
   /** Reads a refusal of the token endpoint that does not speak RFC 6749 5.2, such as those of the Graph API and Slack. */
   refusal?: z.ZodType<ProviderFailure>;
 }
@@ -374,11 +374,8 @@ export async function revokeGrant(
   const { revoke } = login;
   const token = revoke?.of === 'refresh' ? tokens.refreshToken : tokens.accessToken;
   if (!revoke || token === undefined) return false;
-  if (revoke.bearer) await http.post(revoke.at, z.unknown(), { form: {}, headers: bearer(token) });
-  else {
-    const { form, headers } = clientOf(login, app);
-    await http.post(revoke.at, z.unknown(), { form: { [revoke.tokenName ?? 'token']: token, ...form }, headers });
-  }
+  const { form, headers } = clientOf(login, app);
+  await http.post(revoke.at, z.unknown(), { form: { [revoke.tokenName ?? 'token']: token, ...form }, headers });
   return true;
 }
 
