@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withoutQueries } from '../kit/protocols/text.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { Canonical, FileSetting, TagList, Title, withPictures } from './_articles.ts';
 import type { Operations, Post, Published } from './_contract.ts';
@@ -37,8 +38,6 @@ const published = ({ id, url }: z.output<typeof Article>): Published => ({ id: S
 const bodyOf = (post: Post): string => withPictures({ ...post, text: post.text.replace(/^---/, '\\---') });
 /** Characters that stand in a title whatever happens: DEV replaces some others by blanks, and joins blanks. */
 const lettersOf = (title: string): string => title.replace(/[^\p{L}\p{N}]+/gu, '');
-/** A signed address of a picture is another one each time, in its query. */
-const unsigned = (markdown: string): string => markdown.replace(/(https?:\/\/[^\s?#)]{1,2048})\?[^\s#)]*/g, '$1');
 
 /** Articles; one that is removed is unpublished. */
 export const devtoArticles = {
@@ -57,10 +56,13 @@ export const devtoArticles = {
   },
   async find({ http, post, settings, since }) {
     const own = await ownArticles(http, 'published', { size: RECENT });
-    const [title, body] = [lettersOf(settings.title), unsigned(bodyOf(post))];
+    // a signed address of a picture is another one each time
+    const [title, body] = [lettersOf(settings.title), withoutQueries(bodyOf(post))];
     return own
       .filter(({ published_at: at }) => at && at >= since)
-      .filter(({ title: told, body_markdown: text }) => lettersOf(told) === title && unsigned(text ?? body) === body)
+      .filter(
+        ({ title: told, body_markdown: text }) => lettersOf(told) === title && withoutQueries(text ?? body) === body,
+      )
       .map(published);
   },
   async remove({ http, published: { id } }) {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
+import { withoutQueries } from '../kit/protocols/text.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { LookUp, NewComment, Operations, Published } from './_contract.ts';
 import {
@@ -61,8 +62,7 @@ export async function ownPosts({
  * A text without what Lemmy changes in its addresses: it takes out parameters that track people, and may write a slash
  * behind the host.
  */
-const comparable = (text: string): string =>
-  text.replace(/(https?:\/\/[^\s?#]+)[?#][^\s)\]>]*/g, '$1').replaceAll('/', '');
+const comparable = (text: string): string => withoutQueries(text).replaceAll('/', '');
 
 /** Lists the own comments since then with this text at the same place. */
 export async function ownComments({

@@ -145,9 +145,11 @@ test('what a stopped channel may have done is looked up all the same, and nobody
   await settled(db.sql, orgId);
   for (const { id } of await followUpsOf(db.sql, postId))
     below.made.push({ kind: 'repost', account: second, id, below: `r-${postId}`, text: '' });
-  await abandon(db.sql, postId);
-  await db.sql`update channels set disabled = true, brakes = '{}' where id = ${second}`;
-  await db.sql`update channels set deleted_at = now(), brakes = '{}' where id = ${third}`;
+  await db.sql.begin(async (tx) => {
+    await abandon(tx, postId);
+    await tx`update channels set disabled = true, brakes = '{}' where id = ${second}`;
+    await tx`update channels set deleted_at = now(), brakes = '{}' where id = ${third}`;
+  });
   await world.reconciler.sweep();
   const ended = async () =>
     (await followUpsOf(db.sql, postId)).map(({ state, error }) => `${state} ${error}`).toSorted();

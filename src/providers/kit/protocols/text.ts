@@ -123,3 +123,7 @@ export function sameText(html: string, plain: string): boolean {
   const seen = bare(taglessText(html));
   return seen === bare(plain) || seen === bare(taglessText(plain)); // some servers do not escape `<`
 }
+
+/** A text whose addresses have no query and no fragment: what some servers change, or sign anew each time. */
+export const withoutQueries = (text: string): string =>
+  text.replace(/\S+/g, (word) => (word.includes('://') ? word.replace(/[?#][^)\]>]*/g, '') : word));

@@ -1,5 +1,5 @@
 import { newId, ProviderError } from '../../../../src/platform/kernel/index.ts';
-import type { Database } from '../../../../src/platform/db/index.ts';
+import type { Database, Sql } from '../../../../src/platform/db/index.ts';
 import type { Counts } from '../../../../src/providers/social/_contract.ts';
 import type { OnceClass, Published } from '../../../../src/providers/registry/index.ts';
 import type { Network, Publisher } from './world.ts';
@@ -103,7 +103,7 @@ export async function makeDue({ sql, reconciler }: Pick<Publisher, 'sql' | 'reco
 }
 
 /** Leaves a follow-up claimed by a host that is silent since; `sent`: its request may have left. */
-export async function abandon(sql: Database, postId: string, { sent = false } = {}): Promise<void> {
+export async function abandon(sql: Sql, postId: string, { sent = false } = {}): Promise<void> {
   await sql`
     update post_follow_ups
     set state = 'sending', attempt = attempt + 1, incarnation = ${newId()}, claimed_at = now() - interval '1 minute',
