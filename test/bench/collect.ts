@@ -119,9 +119,9 @@ export async function collect(options: Options): Promise<Report> {
 /** So many posts of each channel, one of each day until yesterday. */
 async function seedPublished(sql: Database, posts: number): Promise<void> {
   await sql`
-    insert into posts (id, org_id, channel_id, group_id, state, content, publish_date, published_at, release_id,
-      release_url)
-    select id, org_id, channel_id, id::text, 'PUBLISHED', ${CONTENT}, at, at, 'r-' || id,
+    insert into posts (id, org_id, channel_id, group_id, state, content, content_clean, publish_date, published_at,
+      release_id, release_url)
+    select id, org_id, channel_id, id::text, 'PUBLISHED', ${CONTENT}, true, at, at, 'r-' || id,
       'https://sandbox.example/' || id
     from (
       select gen_random_uuid() as id, c.org_id, c.id as channel_id,

@@ -117,9 +117,9 @@ export async function seedPosts(
   }));
   for (let n = 0; n < count; n += 10_000)
     await sql`
-      insert into posts (id, org_id, channel_id, group_id, state, detail, content, settings, publish_date, due_at,
-        creation_method)
-      select id, "orgId", "channelId", id::text, 'QUEUE', 'scheduled', ${CONTENT},
+      insert into posts (id, org_id, channel_id, group_id, state, detail, content, content_clean, settings,
+        publish_date, due_at, creation_method)
+      select id, "orgId", "channelId", id::text, 'QUEUE', 'scheduled', ${CONTENT}, true,
         ${JSON.stringify(settings)}::text::jsonb, to_timestamp(due / 1000), to_timestamp(due / 1000), 'API'
       from json_to_recordset(${JSON.stringify(posts.slice(n, n + 10_000))}::text::json) as t (id uuid, "orgId" uuid,
         "channelId" uuid, due float8)`;
