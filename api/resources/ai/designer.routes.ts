@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { SessionWish } from '../../../src/studio/designer/index.ts';
 import { ListPage, pageShape } from '../../http/fields.ts';
 import { keptAnswer } from '../../http/idempotency.ts';
-import { routesOf } from '../../http/route.ts';
+import { ownOnly } from '../../http/own.ts';
+import { type Call, type Principal, routesOf } from '../../http/route.ts';
 import { presentSession, Session } from './designer.shape.ts';
 import { eventsOfRun } from './run-events.ts';
 
@@ -16,6 +17,10 @@ const WRITES = {
   limit: '30/minute',
 } as const;
 const READS = { auth: ['session'], permission: 'ai:read' } as const;
+
+/** Refuses with 403 who may change only own sessions, and has not begun this one (S54). */
+const ownSession = (rooms: Call<'designer'>['rooms'], principal: Principal, id: string): Promise<void> =>
+  ownOnly(principal, async () => (await rooms.designer.findSessionPlan({ orgId: principal.orgId, id }))?.userId);
 
 export default [
   route({
@@ -81,8 +86,11 @@ export default [
     idempotent: true,
     body: z.strictObject({ content: z.string().trim().min(1).max(8_000) }),
     answer: Session,
-    handle: ({ rooms, principal: { orgId }, params: { id }, body, idempotency }) =>
-      rooms.designer.addMessage({ orgId, id }, body.content, keptAnswer(idempotency, 200, presentSession)),
+    async handle({ rooms, principal, params: { id }, body, idempotency }) {
+      await ownSession(rooms, principal, id);
+      const { orgId } = principal;
+      return rooms.designer.addMessage({ orgId, id }, body.content, keptAnswer(idempotency, 200, presentSession));
+    },
     present: presentSession,
   }),
   route({
@@ -95,8 +103,11 @@ export default [
     planLimit: 'ai_budget',
     body: z.strictObject({ planHash: z.string().max(128).optional() }),
     answer: Session,
-    handle: ({ rooms, principal: { orgId, permissions }, params: { id }, body: { planHash } }) =>
-      rooms.designer.approvePlan({ orgId, id, planHash, mayDraft: permissions.has('posts:create') }),
+    async handle({ rooms, principal, params: { id }, body: { planHash } }) {
+      await ownSession(rooms, principal, id);
+      const { orgId, permissions } = principal;
+      return rooms.designer.approvePlan({ orgId, id, planHash, mayDraft: permissions.has('posts:create') });
+    },
     present: presentSession,
   }),
   route({
@@ -106,7 +117,10 @@ export default [
     description: 'What was made stays. 409 for a session that is over.',
     ...WRITES,
     answer: Session,
-    handle: ({ rooms, principal: { orgId }, params: { id } }) => rooms.designer.cancelSession({ orgId, id }),
+    async handle({ rooms, principal, params: { id } }) {
+      await ownSession(rooms, principal, id);
+      return rooms.designer.cancelSession({ orgId: principal.orgId, id });
+    },
     present: presentSession,
   }),
   route({
@@ -116,8 +130,9 @@ export default [
     description: 'With its messages and plans; files and drafts stay.',
     ...WRITES,
     answer: z.strictObject({ id: z.string() }),
-    async handle({ rooms, principal: { orgId }, params: { id } }) {
-      await rooms.designer.removeSession({ orgId, id });
+    async handle({ rooms, principal, params: { id } }) {
+      await ownSession(rooms, principal, id);
+      await rooms.designer.removeSession({ orgId: principal.orgId, id });
       return id;
     },
     present: (id) => ({ id }),

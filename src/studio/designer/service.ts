@@ -139,14 +139,20 @@ async function cancelSession(deps: DesignerDeps, key: RunRef): Promise<DesignerS
   return getSession(deps, key);
 }
 
-/** Deletes a session with its messages and plans; files and drafts stay. @throws AppError `not_found` */
+/**
+ * Deletes a session with its messages and plans; files and drafts stay. Who begins a round of it meanwhile is stopped,
+ * too.
+ *
+ * @throws AppError `not_found`
+ */
 async function removeSession(deps: DesignerDeps, key: RunRef): Promise<void> {
-  await deps.sql.begin(async (tx) => {
-    await lockSession(deps, tx, key);
-    await deps.runs.stop(tx, key, { from: ACTIVE, state: 'cancelled', error: null });
-  });
-  deps.runs.announce(key.id, { isStopped: true });
-  await deps.runs.remove(key);
+  do {
+    await deps.sql.begin(async (tx) => {
+      await lockSession(deps, tx, key);
+      await deps.runs.stop(tx, key, { from: ACTIVE, state: 'cancelled', error: null });
+    });
+    deps.runs.announce(key.id, { isStopped: true });
+  } while (!(await deps.runs.remove(key)));
 }
 
 const STUCK = 'Nothing happened for too long: what was under way was taken back, and the plan can be approved again';

@@ -28,13 +28,16 @@ const listRuns = async (
   page: { kind: string; limit: number; cursor?: string | undefined },
 ): Promise<RowPage<RunRow>> => pageOf(await store.selectRuns(sql, orgId, page), page.limit);
 
-/** Deletes a run that is not under way, with its steps and events; its media jobs are cancelled, its traces stay. */
-async function removeRun({ sql, mediaJobs }: Pick<RunsDeps, 'sql' | 'mediaJobs'>, key: RunRef): Promise<void> {
+/**
+ * Deletes a run that is not under way, with its steps and events; its media jobs are cancelled, its traces stay. False:
+ * it is under way.
+ */
+async function removeRun({ sql, mediaJobs }: Pick<RunsDeps, 'sql' | 'mediaJobs'>, key: RunRef): Promise<boolean> {
   for (const id of await store.jobsOfRun(sql, key))
     await mediaJobs.cancel(key.orgId, id).catch((error: unknown) => {
       if (!(error instanceof AppError && (error.code === 'conflict' || error.code === 'not_found'))) throw error;
     });
-  await store.deleteRun(sql, key);
+  return store.deleteRun(sql, key);
 }
 
 /** What runs have come to, for what is shown of them. */

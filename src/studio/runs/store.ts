@@ -194,8 +194,12 @@ export const jobsOfRun = async (sql: Sql, { orgId, id }: RunRef): Promise<string
         and next_at is not null`
   ).map((row) => row.id);
 
-export const deleteRun = (sql: Sql, { orgId, id }: RunRef) => sql`
-  delete from runs
-  where org_id = ${orgId}
-    and id = ${id}
-    and not is_active`;
+/** Deletes a run; false where it is under way, or gone. */
+export async function deleteRun(sql: Sql, { orgId, id }: RunRef): Promise<boolean> {
+  const { count } = await sql`
+    delete from runs
+    where org_id = ${orgId}
+      and id = ${id}
+      and not is_active`;
+  return count > 0;
+}

@@ -5,6 +5,8 @@ import { type DesignerWorld, designerWorld, step } from '../../support/worlds/st
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { openEventStream } from '../../support/wire/event-stream.ts';
 import { eventually } from '../../support/wire/eventually.ts';
+import { settles } from '../../support/wire/settles.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 // Sessions as people meet them: the model and the maker are on the wire, and each test writes what they answer.
 
@@ -159,6 +161,40 @@ describe('a designer session', () => {
     await db.sql`update memberships set role_key = 'viewer' where user_id = ${eve.userId}`;
     expect((await eve.client.post('/ai/designer/sessions', { prompt: 'x' })).status).toBe(403);
     expect((await eve.client.get('/ai/designer/sessions')).status).toBe(403);
+  });
+
+  test('is changed by whoever began it, where a role changes only its own [S54]', async () => {
+    plans(step('a', 'image'));
+    const [owner, member] = [await world.person(), await world.person()];
+    await db.sql`
+      insert into memberships (org_id, user_id, role_key) values (${owner.orgId}, ${member.userId}, 'member')`;
+    expect((await member.client.post('/user/change-org', { id: owner.orgId })).status).toBe(200);
+    const id = await world.begin(owner);
+    for (const act of ['messages', 'approve-plan', 'cancel'])
+      expect((await world.act(member, id, act, act === 'messages' ? { content: 'Hello' } : {})).status).toBe(403);
+    expect((await member.client.delete(`/ai/designer/sessions/${id}`)).status).toBe(403);
+    const own = await world.begin(member);
+    expect((await world.act(member, own, 'cancel')).status).toBe(200);
+    expect((await member.client.delete(`/ai/designer/sessions/${own}`)).status).toBe(200);
+    expect((await world.act(owner, id, 'cancel')).status).toBe(200);
+  });
+
+  test('is deleted although somebody begins a round of it meanwhile', async () => {
+    const ben = await world.person();
+    const id = await world.begin(ben);
+    await world.act(ben, id, 'cancel');
+    const { designer } = world.app.context;
+    await db.sql`update runs set state = 'failed' where id = ${id}`;
+    const removed = await db.sql.begin(async (tx) => {
+      await tx`select from runs where id = ${id} for update`;
+      const removing = designer.removeSession({ orgId: ben.orgId, id });
+      await settles(async () => expect(await waitingOnLock(db.sql, 'runs')).toBe(1));
+      const written = world.act(ben, id, 'messages', { content: 'Once more' });
+      await settles(async () => expect(await waitingOnLock(db.sql, 'runs')).toBe(2));
+      return { all: Promise.all([removing, written]) };
+    });
+    await removed.all;
+    expect((await ben.client.get(`/ai/designer/sessions/${id}`)).status).toBe(404);
   });
 
   test('is listed, and deleted with everything that was said', async () => {
