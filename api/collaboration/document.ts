@@ -40,7 +40,11 @@ async function restore(held: Held, { contents, changedTo }: Restored, by: PostAu
     await keepVersion(held, 'restore', await read(held));
     if (await change(held, changedTo ?? undefined, contents, undefined, by)) {
       held.typedBy.document.set(by.userId, held.revision);
-      return agree(held);
+      await agree(held);
+      const { problem } = held.status;
+      if (problem)
+        throw new AppError('conflict', `The document says it again, and cannot be saved: ${problem.message}`);
+      return;
     }
     await takeStored(held);
   }

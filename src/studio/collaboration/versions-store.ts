@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db/index.ts';
+import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Contents } from './contents.ts';
 import type { DocumentKey } from './store.ts';
 
@@ -36,7 +36,14 @@ const DAYS = 90;
  * Keeps a version with those who have typed since the last one, and forgets the oldest beyond a hundred. Nothing, when it
  * says what the latest one says and nobody asked for it; answers whether it was kept.
  */
-export async function insertVersion(
+export const insertVersion = (sql: Database, key: DocumentKey, version: NewVersion): Promise<boolean> =>
+  sql.begin(async (tx) => {
+    // a statement of its own: one that had to wait would compare with the latest version from before it
+    await tx`select from collaboration_documents where org_id = ${key.orgId} and room = ${key.room} for update`;
+    return insertLocked(tx, key, version);
+  });
+
+async function insertLocked(
   sql: Sql,
   { orgId, room }: DocumentKey,
   { id, label, reason, contents, agents = [], changedTo }: NewVersion,
@@ -49,7 +56,6 @@ export async function insertVersion(
       from collaboration_documents
       where org_id = ${orgId}
         and room = ${room}
-      for update
     ), latest as (
       select contents, changed_to
       from collaboration_versions

@@ -7,6 +7,7 @@ import type { CoEditor } from '../../support/wire/co-editor.ts';
 import { called } from '../../support/worlds/mcp.ts';
 import { element, later } from '../../support/worlds/publishing/post-routes.ts';
 import { settles } from '../../support/wire/settles.ts';
+import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
 const world = await openCoEditing();
 const { ann, eve, db, channel, second, key } = world;
@@ -94,6 +95,37 @@ describe('versions of a document', () => {
       await ann.client.get(path(`page:${newId()}`)),
     ])
       expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+  });
+
+  test('a restore that cannot be saved is refused with what the save was refused with', async () => {
+    const id = await world.draft();
+    const room = `post:${id}`;
+    const { id: kept } = (await ann.client.post(path(room), {})).body;
+    const gone = { id: newId(), path: `${world.app.context.media.ownAddresses[0]}gone.png`, alt: '' };
+    await db.sql`
+      update collaboration_versions
+      set contents = jsonb_set(contents, '{media}', ${db.sql.json([gone])})
+      where id = ${kept}`;
+    const refused = await ann.client.post(path(room, `/${kept}/restore`), {});
+    expect(refused).toMatchObject({ status: 409, body: { code: 'conflict' } });
+    expect(refused.body.message).toContain('cannot be saved');
+    expect(await world.contentOf(id)).toBe('<p>Hello</p>');
+  });
+
+  test('two processes that keep the same contents at once keep one version', async () => {
+    const room = `post:${await world.draft()}`;
+    await ann.client.post(path(room), {});
+    const { documents } = world.app.context;
+    const key = { orgId: ann.orgId, room };
+    const contents = { content: '<p>Other</p>', settings: {}, media: [] };
+    const keep = () => documents.keepVersion(key, { reason: 'session', label: null, contents });
+    const both = await db.sql.begin(async (tx) => {
+      await tx`select from collaboration_documents where room = ${room} for update`;
+      const kept = Promise.all([keep(), keep()]);
+      await settles(async () => expect(await waitingOnLock(db.sql, 'collaboration_documents')).toBe(2));
+      return { kept };
+    });
+    expect((await both.kept).filter((one) => one !== undefined)).toHaveLength(1);
   });
 
   test('a hundred are kept of a document, for 90 days; they go with the post', async () => {
