@@ -238,6 +238,7 @@ function openLoadOne({ sql, storages, copies, bodies, publicUrlOf, maxBytes, bac
     const publicUrl = own ? await publicUrlOf(file, place) : reachable(item.path); // a copy goes with its post
     const thumbnail = item.thumbnail && file.kind === 'video' && (await thumbnailOf(orgId, item.thumbnail, signal));
     const sent = bodies.of(file, place, signal);
+    const coverAtMs = item.thumbnailTimestamp ?? file.thumbnailTimestampMs ?? undefined;
     const fit = async (rules: PictureRules): Promise<Picture | undefined> => {
       if (fitsAsIs(file, rules) || !limits.fetches?.includes('image')) {
         const picture = await sent.fit(rules);
@@ -258,7 +259,7 @@ function openLoadOne({ sql, storages, copies, bodies, publicUrlOf, maxBytes, bac
       alt: item.alt || file.alt,
       ...(publicUrl !== undefined && { publicUrl }),
       ...(thumbnail && { thumbnail }),
-      ...(file.kind === 'video' && item.thumbnailTimestamp !== undefined && { coverAtMs: item.thumbnailTimestamp }),
+      ...(file.kind === 'video' && coverAtMs !== undefined && { coverAtMs }),
       ...(file.width !== null && file.height !== null && { width: file.width, height: file.height }),
       ...(file.durationMs !== null && { seconds: file.durationMs / 1_000 }),
     };

@@ -13,6 +13,8 @@ export interface FileRow extends Pin {
   originalName: string;
   storageKey: string;
   thumbnailKey: string | null;
+  /** The moment of a film that a person chose as its cover, in ms. */
+  thumbnailTimestampMs: number | null;
   alt: string;
   kind: MediaKind;
   mime: string;
@@ -27,7 +29,7 @@ export interface FileRow extends Pin {
   createdAt: Date;
   updatedAt: Date;
 }
-export interface NewFile extends Omit<FileRow, 'createdAt' | 'updatedAt'> {
+export interface NewFile extends Omit<FileRow, 'thumbnailTimestampMs' | 'createdAt' | 'updatedAt'> {
   /** False: kept for a post, and not shown in the library. */
   listed: boolean;
   /** The user; null for what the service keeps for itself. */
@@ -45,7 +47,7 @@ export const pin = (sql: Sql): Fragment => sql`
   own_storage as "ownStorage"`;
 const columns = (sql: Sql): Fragment => sql`
   id, org_id as "orgId", name, original_name as "originalName", storage_key as "storageKey",
-  thumbnail_key as "thumbnailKey", alt, kind, mime,
+  thumbnail_key as "thumbnailKey", thumbnail_timestamp_ms as "thumbnailTimestampMs", alt, kind, mime,
   bytes::float8 as bytes, width, height, duration_ms as "durationMs", codecs, folder, attribution, generated, ${pin(sql)},
   created_at as "createdAt", updated_at as "updatedAt"`;
 

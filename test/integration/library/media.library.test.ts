@@ -107,6 +107,9 @@ describe('library routes', () => {
       changed.body.thumbnail,
       changed.body.originalName,
     ]).toEqual([200, 'The film', 'A bird', 'f', cover.path, 'film.mp4']);
+    const item = { id: film.id as string, path: film.path as string, alt: '' };
+    const loaded = async (more = {}) => (await media.load(ann.orgId, [{ ...item, ...more }], ATTEMPT))[0]?.coverAtMs;
+    expect([await loaded(), await loaded({ thumbnailTimestamp: 200 })]).toEqual([1_500, 200]);
     expect(
       (await ann.client.post('/files/information', { id: film.id, thumbnail: null, folder: '' })).body,
     ).toMatchObject({
