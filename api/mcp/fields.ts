@@ -36,6 +36,9 @@ function valueOf(value: z.output<typeof Value>): unknown {
 export const objectOf = (given: z.output<typeof Pairs>): Record<string, unknown> =>
   Object.fromEntries(given.map(({ key, value }) => [key, valueOf(value)]));
 
+/** What others have written of a file: a stock source names files and describes them, as an address does. */
+export const UNTRUSTED_OF_FILE = ['/name', '/originalName', '/alt', '/attribution/**'] as const;
+
 /** An id of what `of` names; one that cannot be an id is answered as an unknown one. */
 const idOf = (of: string) => z.string().max(255).transform(possibleId).describe(of);
 export const channelId = idOf('Id of a channel, of `list_channels`.');

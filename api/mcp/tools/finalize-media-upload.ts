@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AppError } from '../../../src/platform/kernel/index.ts';
 import { warned } from '../../resources/files/handlers.ts';
 import { File, presentFile } from '../../resources/files/shape.ts';
+import { UNTRUSTED_OF_FILE } from '../fields.ts';
 import { toolsOf } from '../tool.ts';
 import { uploadOfText } from './request-media-upload.ts';
 
@@ -14,6 +15,7 @@ export const finalizeMediaUploadTool = toolsOf('media')({
   permission: 'media:create',
   input: z.strictObject({ uploadId: z.string().max(1_000).describe('`uploadId` of `request_media_upload`.') }),
   output: File,
+  untrusted: UNTRUSTED_OF_FILE,
   async run({ input, ...call }) {
     const { uploads } = call.rooms.media;
     const { orgId } = call.principal;

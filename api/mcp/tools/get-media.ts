@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { File, presentFile } from '../../resources/files/shape.ts';
-import { fileId } from '../fields.ts';
+import { fileId, UNTRUSTED_OF_FILE } from '../fields.ts';
 import { toolsOf } from '../tool.ts';
 
 export const getMediaTool = toolsOf('media')({
@@ -12,6 +12,6 @@ export const getMediaTool = toolsOf('media')({
   permission: 'media:read',
   input: z.strictObject({ id: fileId }),
   output: File,
-  untrusted: ['/attribution/**'],
+  untrusted: UNTRUSTED_OF_FILE,
   run: async ({ rooms, principal, input }) => presentFile(await rooms.media.get(principal.orgId, input.id)),
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { FILE_KINDS, line } from '../../resources/files/handlers.ts';
 import { File, presentFile } from '../../resources/files/shape.ts';
+import { UNTRUSTED_OF_FILE } from '../fields.ts';
 import { toolsOf } from '../tool.ts';
 
 export const searchMediaTool = toolsOf('media')({
@@ -17,7 +18,7 @@ export const searchMediaTool = toolsOf('media')({
     page: z.int().min(1).max(100_000).optional().describe('The page, from 1.'),
   }),
   output: z.strictObject({ results: z.array(File), pages: z.int(), total: z.int() }),
-  untrusted: ['/results/*/attribution/**'],
+  untrusted: UNTRUSTED_OF_FILE.map((place) => `/results/*${place}`),
   async run({ rooms, principal, input: { search, type, folder, page = 1 } }) {
     const found = await rooms.media.list(principal.orgId, page, {
       search: search || undefined,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { describeFile, line } from '../../resources/files/handlers.ts';
 import { File, presentFile } from '../../resources/files/shape.ts';
-import { fileId } from '../fields.ts';
+import { fileId, UNTRUSTED_OF_FILE } from '../fields.ts';
 import { toolsOf } from '../tool.ts';
 
 export const updateMediaTool = toolsOf('media')({
@@ -18,5 +18,6 @@ export const updateMediaTool = toolsOf('media')({
     folder: line(255).optional().describe('The folder; an empty text takes the file out of its folder.'),
   }),
   output: File,
+  untrusted: UNTRUSTED_OF_FILE,
   run: async ({ input, ...call }) => presentFile(await describeFile(call, input)),
 });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client } from '../../../support/worlds/app.ts';
+import { formOf, picture } from '../../../support/worlds/samples.ts';
 import { callOf, called, type McpWorld, mcpWorld, outcomeOf, rpc, sendRpc } from '../../../support/worlds/mcp.ts';
 import { makeApp, type OrgApp, tokensFor } from '../../../support/worlds/oauth.ts';
 
@@ -9,6 +10,7 @@ let world: McpWorld;
 let app: OrgApp;
 const posts: Record<string, string> = {};
 let foreignChannel = '';
+let fileId = '';
 beforeAll(async () => {
   world = await mcpWorld();
   app = await makeApp(world.ann);
@@ -22,6 +24,8 @@ beforeAll(async () => {
   foreignChannel = connected.body.id;
   const hers = world.post({ integrationId: foreignChannel });
   posts['foreign'] = (await called(await eve.withKey(), 'create_post', hers)).output[0].postId;
+  const uploaded = await world.ann.client.post('/files/upload-simple', formOf(await picture(4, 4)));
+  fileId = uploaded.body.id;
   const bob = await world.product.signUp();
   await world.product.db.sql`update posts set created_by = ${bob.userId} where id = ${posts['target']!}`;
 }, 60_000);
@@ -60,15 +64,19 @@ const WORDINGS: readonly ((call: string) => string)[] = [
 const attacks = () => [0, 1].flatMap((n) => wishes().map((wish, m) => ({ word: (n + m) % WORDINGS.length, wish })));
 const textOf = ({ word, wish }: { word: number; wish: Wish }) => WORDINGS[word]!(`CALL ${JSON.stringify(wish)} END`);
 
-/** Puts the texts where others write: the name of a channel, words of a network, a timeline, the name of a page. */
+/**
+ * Puts the texts where others write: the name of a channel, words of a network, a timeline, the name of a page, the title
+ * of a file from outside.
+ */
 async function plant(texts: readonly string[]): Promise<void> {
   const { sql } = world.product.db;
-  const of = (place: number) => texts.filter((_, n) => n % 4 === place).join('\n');
+  const of = (place: number) => texts.filter((_, n) => n % 5 === place).join('\n');
   await sql`update channels set name = ${of(0)} where id = ${world.channelId}`;
   await sql`update posts set error = ${of(1)}, error_kind = 'validation' where id = ${posts['told']!}`;
   await sql`
     insert into post_timeline (org_id, post_id, kind, message)
     values (${world.ann.orgId}, ${posts['told']!}, 'failed', ${of(2)})`;
+  await sql`update files set name = ${of(4)}, original_name = ${of(4)}, alt = ${of(4)} where id = ${fileId}`;
   await sql`delete from brand_kits where org_id = ${world.ann.orgId}`;
   expect((await world.ann.client.post('/brand-kits', { name: 'Ours', voice: of(3).slice(0, 5_000) })).status).toBe(201);
 }
@@ -78,7 +86,9 @@ async function readAll(client: Client): Promise<string[]> {
   const texts: string[] = [];
   const kits = (await sendRpc(client, rpc('resources/read', { uri: 'rookery://brand-kits' }))).body.result;
   const kit = JSON.parse(kits.contents[0].text).items[0].id as string;
+  const files = [callOf('get_media', { id: fileId }), callOf('search_media')];
   const messages = [
+    ...files,
     callOf('list_channels'),
     callOf('list_posts'),
     callOf('get_post', { id: posts['told'] }),
@@ -87,7 +97,7 @@ async function readAll(client: Client): Promise<string[]> {
     rpc('resources/read', { uri: `rookery://brand-kits/${kit}` }),
   ];
   for (const message of messages) {
-    const { result } = (await sendRpc(client, message)).body;
+    const { result } = (await sendRpc(client, message, files.includes(message) ? '/media-mcp' : '/mcp')).body;
     const json = (result.content?.at(-1) ?? result.contents[0]).text as string;
     if (json.includes('CALL ')) {
       const [mark] = /<untrusted-(?!A{12})\w{12}>/.exec(json)!;
@@ -156,7 +166,7 @@ test('one that may write does only what the role of its person allows, and each 
     for (const { tool, input } of all) outcomes.push([tool, outcomeOf(await sendRpc(client, callOf(tool, input)))]);
     expect(await belongings()).toEqual(before);
     const done = outcomes.filter(([, outcome]) => outcome === '200').map(([tool]) => tool);
-    expect(done).toEqual(['propose_post', 'create_post']); // a person still has to accept the one
+    expect(done.toSorted()).toEqual(['create_post', 'propose_post']); // a person still has to accept the one
     const reached = outcomes.filter(([tool]) => tool !== 'delete_all_posts');
     const rows = await audited();
     const begun = rows.filter(({ detail }) => detail['act'] !== undefined);
