@@ -1,8 +1,13 @@
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Rookery, Schemas } from '../../typescript/src/index.ts';
 import { UsageError } from './exit.ts';
+
+/** The key of the upload of a file, so that the same command makes the same file when it is typed again. */
+export const keyOfUpload = (key: string, position: number): string =>
+  createHash('sha256').update(`${position} ${key}`).digest('hex');
 
 /** Sends a file as it is read, under its own name or another one. */
 export async function uploadFile(

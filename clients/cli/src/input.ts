@@ -11,6 +11,13 @@ export function countOf(text: string): number {
 /** An option that may be given several times. */
 export const each = (text: string, before: readonly string[] = []): string[] => [...before, text];
 
+/** The option of a command that creates, and the parameters that it gives to the request. */
+export const IDEMPOTENCY_KEY = [
+  '--idempotency-key <key>',
+  'typed again with this key, nothing is created twice',
+] as const;
+export const keyed = (key: string | undefined) => ({ header: key === undefined ? {} : { 'Idempotency-Key': key } });
+
 /** An option that is a JSON object. */
 export function objectOf(text: string): Record<string, unknown> {
   try {

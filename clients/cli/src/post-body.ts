@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Rookery } from '../../typescript/src/index.ts';
 import { UsageError } from './exit.ts';
-import { uploadFile } from './files.ts';
+import { keyOfUpload, uploadFile } from './files.ts';
 import { readText } from './input.ts';
 import type { Session } from './session.ts';
 
@@ -38,10 +37,6 @@ export function requireContent({ channel = [], text, media = [] }: PostOptions):
 }
 export const typeOf = ({ draft, date }: PostOptions) =>
   draft ? ('draft' as const) : date === undefined ? ('now' as const) : ('schedule' as const);
-
-/** The key of the upload of a file, so that the same command names the same file in its body when it is typed again. */
-const keyOfUpload = (key: string, position: number): string =>
-  createHash('sha256').update(`${position} ${key}`).digest('hex');
 
 /** Addresses as they are, files after their upload. */
 export async function imagesOf(

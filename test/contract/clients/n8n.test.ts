@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '../../../src/platform/kernel/index.ts';
+import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { installPeer, peerEnv } from '../../support/peers/peer-install.ts';
 import { describePeer } from '../../support/peers/peers.ts';
 import type { Receiver } from '../../support/wire/receiver.ts';
@@ -128,6 +128,17 @@ await describePeer('n8n', find, () => {
       expect(got.map(({ id }) => id)).toEqual(ids);
     });
 
+    test('create once when n8n repeats a node, and again in another execution', async () => {
+      const [one, other] = ['one', 'other'].map((executionId) => ({ executionId }));
+      const [date, items] = [inDays(2), [{ json: {} }, { json: {} }]];
+      const post = { channelIds: [channel], content: 'Hello', type: 'schedule', date };
+      const made = async (more: object) =>
+        (await act('post', 'create', post, { items, ...more })).map(({ postId }) => postId as string);
+      const first = await made(one!);
+      expect(await made(one!)).toEqual(first);
+      expect(new Set([...first, ...(await made(other!))]).size).toBe(4);
+    });
+
     test('are refused with the words of the service', async () => {
       await expect(act('post', 'retry', { postId: await created() })).rejects.toThrow(
         /in a state that does not allow this/,
@@ -202,7 +213,9 @@ await describePeer('n8n', find, () => {
     expect((await asked('checkExists', kept)).done).toBe(true);
     const fewer = { parameters: { ...trigger.parameters, events: ['post.failed'] } };
     const elsewhere = { webhookBaseUrl: 'http://127.0.0.2:1/vic' };
-    for (const changed of [fewer, elsewhere]) expect((await asked('checkExists', kept, changed)).done).toBe(false);
+    const others = { parameters: { ...trigger.parameters, channelIds: [newId()] } };
+    for (const changed of [fewer, elsewhere, others])
+      expect((await asked('checkExists', kept, changed)).done).toBe(false);
     const anew = await asked('create', kept, fewer);
     expect((await vic.client.get('/webhooks')).body).toMatchObject([
       { id: anew.kept.webhookId, events: ['post.failed'] },

@@ -197,6 +197,18 @@ describe('posts', () => {
     const files = await done('media', 'list');
     expect(files.filter(({ originalName }: { originalName: string }) => originalName === 'twice.png')).toHaveLength(2);
   });
+  test.each([
+    ['bulk plan', (file: string) => ['bulk', 'plan', file, '--apply']],
+    ['upload', (file: string) => ['upload', file]],
+    ['webhooks create', () => ['webhooks', 'create', 'Twice', 'https://example.com/hook']],
+  ])('%s, typed twice with one idempotency key, creates once', async (name, wordsOf) => {
+    const file = join(home, 'rows.jsonl');
+    const row = { type: 'draft', posts: [{ integration: { id: world.channelId }, value: [{ content: 'Row' }] }] };
+    writeFileSync(file, name === 'upload' ? PIXEL : `${JSON.stringify(row)}\n`);
+    const typed = () => rookery([...wordsOf(file), '--idempotency-key', `cli ${name}`, '--json']);
+    const [one, two] = [await typed(), await typed()];
+    expect([one.status, two.json]).toEqual([0, one.json]);
+  });
   test('a text of somebody else does not steer the terminal', async () => {
     const id = await draft('a\u001b[31mred');
     expect((await rookery(['posts', 'get', id])).out).not.toContain('\u001b');

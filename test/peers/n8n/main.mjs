@@ -1,6 +1,7 @@
 // Loads, judges and runs the nodes of a package as n8n does, with its own loader and its execution core. A line of JSON on
 // standard input is a request, a line on standard output its answer.
 import 'reflect-metadata';
+import { randomUUID } from 'node:crypto';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -50,7 +51,7 @@ const credentialsHelper = (credentials) => ({
 });
 
 /** A workflow with one node of the package, after a start where it has an input. */
-async function opened({ node: name, parameters = {}, credentials, webhookBaseUrl = '', staticData = {}, more = {} }) {
+async function opened({ node: name, parameters = {}, credentials, webhookBaseUrl = '', staticData = {}, executionId = randomUUID(), more = {} }) {
   const type = `${PREFIX}.${name}`;
   const { description } = typeOf(type);
   const filled = NodeHelpers.getNodeParameters(description.properties, parameters, true, false, null, description);
@@ -76,7 +77,7 @@ async function opened({ node: name, parameters = {}, credentials, webhookBaseUrl
   });
   const additionalData = {
     credentialsHelper: credentialsHelper(credentials),
-    executionId: '1',
+    executionId,
     restApiUrl: '',
     instanceBaseUrl: '',
     formWaitingBaseUrl: 'http://n8n.example/form',

@@ -2,9 +2,16 @@ import type { Command } from 'commander';
 import { dataOf, type Schemas } from '../../../typescript/src/index.ts';
 import { rowsOf } from '../bulk-file.ts';
 import { RefusedError } from '../exit.ts';
-import { readText } from '../input.ts';
+import { IDEMPOTENCY_KEY, keyed, readText } from '../input.ts';
 import type { Column } from '../output.ts';
 import type { Session } from '../session.ts';
+
+interface PlanOptions {
+  format?: string;
+  apply?: boolean;
+  dryRun?: boolean;
+  idempotencyKey?: string;
+}
 
 const columns: readonly Column<Schemas['Plan']['rows'][number]>[] = [
   ['ROW', ({ index }) => index + 1],
@@ -22,11 +29,13 @@ export function addBulk(program: Command, session: Session): void {
     .option('--format <format>', 'csv or jsonl; by the name of the file unless given')
     .option('--apply', 'create the valid rows')
     .option('--dry-run', 'only judge, also beside --apply')
-    .action(async (file: string, options: { format?: string; apply?: boolean; dryRun?: boolean }) => {
+    .option(...IDEMPOTENCY_KEY)
+    .action(async (file: string, options: PlanOptions) => {
       const items = rowsOf(await readText(session, file), options.format ?? (file.endsWith('.csv') ? 'csv' : 'jsonl'));
       const { api } = await session.client();
       const apply = options.apply === true && options.dryRun !== true;
-      const plan = await dataOf(api.POST('/public/v1/posts/bulk', { body: { items, apply } }));
+      const params = keyed(options.idempotencyKey);
+      const plan = await dataOf(api.POST('/public/v1/posts/bulk', { body: { items, apply }, params }));
       session.output.say(
         apply ? `Plan ${plan.planId} is applied` : `Apply it within an hour: bulk apply ${plan.planId}`,
       );

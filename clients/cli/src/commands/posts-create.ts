@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { RefusedError, UsageError } from '../exit.ts';
-import { countOf, dateOf, each, objectOf, readObject } from '../input.ts';
+import { countOf, dateOf, each, IDEMPOTENCY_KEY, objectOf, readObject } from '../input.ts';
 import { bodyOf, type CreateBody, type PostOptions, requireNoFiles } from '../post-body.ts';
 import type { Session } from '../session.ts';
 import { requirePublished, waitWithWords } from './posts-wait.ts';
@@ -26,7 +26,7 @@ export function addCreate(posts: Command, session: Session): void {
     .option('--settings <json>', 'settings of the network', objectOf)
     .option('--tag <tag>', 'tag; may be repeated', each)
     .option('--file <file>', 'the whole body of POST /public/v1/posts as JSON; - reads it from the standard input')
-    .option('--idempotency-key <key>', 'typed again with this key, nothing is created twice')
+    .option(...IDEMPOTENCY_KEY)
     .option('--dry-run', 'say what would be refused; store nothing')
     .option('--wait', 'wait until the posts are out')
     .option('--timeout <seconds>', 'wait at most so long', countOf)

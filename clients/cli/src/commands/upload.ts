@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { dataOf, type Schemas } from '../../../typescript/src/index.ts';
 import { UsageError } from '../exit.ts';
-import { uploadFile } from '../files.ts';
+import { keyOfUpload, uploadFile } from '../files.ts';
+import { IDEMPOTENCY_KEY, keyed } from '../input.ts';
 import type { Session } from '../session.ts';
 
 export function addUpload(program: Command, session: Session): void {
@@ -10,16 +11,18 @@ export function addUpload(program: Command, session: Session): void {
     .description('Put files, or what lies at an address, into the library.')
     .argument('<files...>', 'files or addresses')
     .option('--name <name>', 'name in the library; for one file')
-    .action(async (files: string[], { name }: { name?: string }) => {
+    .option(...IDEMPOTENCY_KEY)
+    .action(async (files: string[], { name, idempotencyKey: key }: { name?: string; idempotencyKey?: string }) => {
       if (name !== undefined && files.length > 1) throw new UsageError('--name is for one file');
       const rookery = await session.client();
       const uploaded: Schemas['PublicFile'][] = [];
-      for (const file of files) {
+      for (const [position, file] of files.entries()) {
         const body = { url: file, ...(name !== undefined && { name }) };
+        const idempotencyKey = key === undefined ? undefined : keyOfUpload(key, position);
         uploaded.push(
           /^https?:\/\//.test(file)
-            ? await dataOf(rookery.api.POST('/public/v1/upload-from-url', { body }))
-            : await uploadFile(rookery, file, session.signal, { name }),
+            ? await dataOf(rookery.api.POST('/public/v1/upload-from-url', { body, params: keyed(idempotencyKey) }))
+            : await uploadFile(rookery, file, session.signal, { name, ...(idempotencyKey && { idempotencyKey }) }),
         );
       }
       session.output.rows(uploaded, [

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { dataOf } from '../../../typescript/src/index.ts';
-import { each } from '../input.ts';
+import { each, IDEMPOTENCY_KEY, keyed } from '../input.ts';
 import type { Session } from '../session.ts';
 
 interface Options {
   channel?: string[];
   event?: string[];
   secret?: boolean;
+  idempotencyKey?: string;
 }
 
 export function addCreate(webhooks: Command, session: Session): void {
@@ -18,7 +19,8 @@ export function addCreate(webhooks: Command, session: Session): void {
     .option('--channel <id>', 'only of this channel; may be repeated', each)
     .option('--event <event>', 'event in place of the usual ones; may be repeated', each)
     .option('--secret', 'with a secret of its own to sign with, which is shown once')
-    .action(async (name: string, url: string, { channel = [], event, secret }: Options) => {
+    .option(...IDEMPOTENCY_KEY)
+    .action(async (name: string, url: string, { channel = [], event, secret, idempotencyKey }: Options) => {
       const { api } = await session.client();
       const body = {
         name,
@@ -27,7 +29,7 @@ export function addCreate(webhooks: Command, session: Session): void {
         ...(event && { events: event }),
         ...(secret && { secret }),
       };
-      session.output.one(await dataOf(api.POST('/public/v1/webhooks', { body })), [
+      session.output.one(await dataOf(api.POST('/public/v1/webhooks', { body, params: keyed(idempotencyKey) })), [
         ['id', ({ id }) => id],
         ['secret', (webhook) => webhook.secret],
       ]);

@@ -4,10 +4,18 @@ const { NodeConnectionTypes } = require('n8n-workflow');
 const { operations } = require('../../description.gen.json');
 const { getChannels } = require('../ask.js');
 
+/**
+ * The key of what is created: the same when n8n repeats a node that failed, another one for each node, turn of a loop,
+ * item and, where an agent calls it as a tool, for other parameters.
+ */
+const ONCE =
+  '={{ [$execution.id, $nodeId, $runIndex, $itemIndex, JSON.stringify($parameter).hash("sha256")].join("-").slice(-255) }}';
+
 /** The request of an operation; `{name}` of its path is the field `parameter`. */
-const request = (id, parameter, body) => ({
+const request = (id, parameter, { body, headers } = {}) => ({
   request: {
     method: operations[id].method,
+    ...(headers && { headers }),
     url: `=${operations[id].path.replace(/\{\w+\}/g, `{{encodeURIComponent($parameter["${parameter}"])}}`)}`,
     ...(body && { body }),
   },
@@ -238,7 +246,12 @@ class Rookery {
         default: 'post',
       },
       actions('Operation', 'post', [
-        option('Create a Post', 'create', 'createPosts', request('createPosts', '', { shortLink: false })),
+        option(
+          'Create a Post',
+          'create',
+          'createPosts',
+          request('createPosts', '', { body: { shortLink: false }, headers: { 'Idempotency-Key': ONCE } }),
+        ),
         option('Delete a Post', 'delete', 'deletePost', request('deletePost', 'postId')),
         option('Edit a Post', 'edit', 'editPost', request('editPost', 'postId')),
         option('Get a Post', 'get', 'getPost', request('getPost', 'postId')),
@@ -248,7 +261,14 @@ class Rookery {
       actions('Operation', 'channel', [
         option('Find a Free Time', 'findSlot', 'findChannelSlot', request('findChannelSlot', 'channelId')),
       ]),
-      actions('Operation', 'file', [option('Upload a File', 'upload', 'uploadFromUrl', request('uploadFromUrl'))]),
+      actions('Operation', 'file', [
+        option(
+          'Upload a File',
+          'upload',
+          'uploadFromUrl',
+          request('uploadFromUrl', '', { headers: { 'Idempotency-Key': ONCE } }),
+        ),
+      ]),
       ...CREATE,
       ...OF_ONE_POST,
       ...OTHERS,

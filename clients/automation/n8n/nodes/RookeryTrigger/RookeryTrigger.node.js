@@ -53,7 +53,12 @@ class RookeryTrigger {
         const url = this.getNodeWebhookUrl('default');
         // a key that may not change the webhook is told the origin of its address alone
         const isOwn = body.url === url || body.url === `${new URL(url).origin}/…`;
-        return isOwn && isSame(body.events, this.getNodeParameter('events'));
+        const channels = body.integrations.map(({ id }) => id);
+        return (
+          isOwn &&
+          isSame(body.events, this.getNodeParameter('events')) &&
+          isSame(channels, this.getNodeParameter('channelIds', []))
+        );
       },
       async create() {
         const kept = this.getWorkflowStaticData('node');
