@@ -26,20 +26,28 @@ export interface TextLine {
   number: number | undefined;
   /** Goes on with the block before it, after a line break in it. */
   goesOn: boolean;
+  /** Empty lines of a plain text before it. */
+  emptyBefore: number;
   runs: Run[];
 }
 
 const HEADINGS = new Set(['h1', 'h2', 'h3']);
 
-/** Reads a content, HTML of the editor or plain text, as lines of styled text; lines without text are left out. */
+/**
+ * Reads a content, HTML of the editor or plain text, as lines of styled text. Lines without text are left out; those of
+ * a plain text, whose blocks they divide, are counted (`emptyBefore`).
+ */
 export function readRichText(content: string, { mention, addresses }: Writing = {}): TextLine[] {
-  const lines: TextLine[] = [];
+  const lines: (Omit<TextLine, 'emptyBefore'> & { row: number })[] = [];
+  let isPlain = true;
+  /** Line breaks so far. */
+  let row = 0;
   const lists: { numbered: boolean; count: number }[] = [];
   const style = { strong: 0, em: 0, u: 0 };
   let href: string | undefined;
   let block: Pick<TextLine, 'kind' | 'depth' | 'number'> = { kind: 'text', depth: 0, number: undefined };
   let goesOn = false;
-  let line: TextLine | undefined;
+  let line: (typeof lines)[number] | undefined;
   /** Number of elements `span` that are open. */
   let spans = 0;
   /** A mention that is open: what it shows so far, and how many elements `span` are around it. */
@@ -54,7 +62,7 @@ export function readRichText(content: string, { mention, addresses }: Writing = 
   }
   function addRun(text: string, written?: string) {
     if (text === '' && written === undefined) return;
-    if (!line) lines.push((line = { ...block, goesOn, runs: [] }));
+    if (!line) lines.push((line = { ...block, goesOn, row, runs: [] }));
     const given = { strong: style.strong > 0, em: style.em > 0, u: style.u > 0, href };
     const last = line.runs.at(-1);
     const isSame =
@@ -71,6 +79,7 @@ export function readRichText(content: string, { mention, addresses }: Writing = 
     addRun(written === undefined ? shown : shown.trim() || label || id, written);
   }
   function breakLine() {
+    row += 1;
     goesOn = line !== undefined || goesOn;
     line = undefined;
   }
@@ -84,6 +93,7 @@ export function readRichText(content: string, { mention, addresses }: Writing = 
       });
     },
     open(name, attributes) {
+      isPlain = false;
       if (!isInline(name)) endMention();
       if (isStyle(name)) style[name] += 1;
       else if (name === 'a') href = attributes[0]?.[1];
@@ -110,13 +120,20 @@ export function readRichText(content: string, { mention, addresses }: Writing = 
       else if (!isInline(name)) begin({ kind: 'text', depth: 0, number: undefined });
     },
     endLine() {
+      isPlain = false;
       if (mentioned) mentioned.shown += ' ';
       else breakLine();
     },
     dropped() {},
   });
   const told = addresses ? lines.map((one) => ({ ...one, runs: one.runs.map(readdressed(addresses)) })) : lines;
-  return told.map((one) => ({ ...one, runs: trimmed(one.runs) })).filter(({ runs }) => runs.length > 0);
+  return told
+    .map((one) => ({ ...one, runs: trimmed(one.runs) }))
+    .filter(({ runs }) => runs.length > 0)
+    .map(({ row: at, ...one }, n, kept) => ({
+      ...one,
+      emptyBefore: isPlain && n > 0 ? at - kept[n - 1]!.row - 1 : 0,
+    }));
 }
 
 /** Other addresses for those that a run shows, and for the one that it leads to. */

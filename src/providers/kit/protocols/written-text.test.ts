@@ -13,6 +13,8 @@ describe('contentToMarkdown', () => {
       '## News\n\nOne **two** *three* four  \nfive\n\n- a\n- b\n   1. c\n\n[our](https://a.example/?x=1&y=2) **[page](https://a.example/?x=1&y=2)**',
     ],
     ['plain\ntext', 'plain  \ntext'],
+    ['plain\n\ntext & more\n\n\n- end', 'plain\n\ntext \\& more\n\n\n\\- end'],
+    ['<p>a\n\nb</p><p></p><p>c</p>', 'a  \nb\n\nc'],
     ['a*b_c [x](y) 1 > 0 `z` ~ | & \\', 'a\\*b\\_c \\[x\\](y) 1 \\> 0 \\`z\\` \\~ \\| \\& \\\\'],
     ['<p># one</p><p>- two</p><p>3. three</p><p>+ four</p>', '\\# one\n\n\\- two\n\n3\\. three\n\n\\+ four'],
     ['see https://a.example/x_y_z.', 'see <https://a.example/x_y_z>.'],
@@ -31,6 +33,9 @@ describe('contentToSimpleHtml', () => {
       '<b>News</b>\n\nOne <b>two</b> <i>three</i> <u>four</u>\nfive\n\n- a\n- b\n   1. c\n\n<a href="https://a.example/?x=1&amp;y=2">our </a><a href="https://a.example/?x=1&amp;y=2"><b>page</b></a>',
     ],
     ['a < b & "c" > d', 'a &lt; b &amp; &quot;c&quot; &gt; d'],
+    ['a\r\n\r\nb', 'a\n\nb'],
+    ['a &lt;\n\nb', 'a &lt;\n\nb'],
+    ['<p>a\n\nb</p><p></p><p></p><p>c</p>', 'a\nb\n\nc'],
   ])('writes %s', (content, html) => {
     expect(contentToSimpleHtml(content)).toBe(html);
   });

@@ -54,6 +54,7 @@ export function contentToMarkdown(content: string, writing?: Writing): string {
         escapeStart(line.runs.map(markdownRun).join(''));
       const next = lines[n + 1];
       if (!next) return written;
+      if (next.emptyBefore > 0) return written + breakAfter(line, next);
       if (next.goesOn) return line.kind in HASHES ? `${written}\n\n` : `${written}  \n`;
       return written + (line.kind === 'item' && next.kind === 'item' ? '\n' : '\n\n');
     })
@@ -76,9 +77,10 @@ function htmlRun({ text, strong, em, u, href, written: mention }: Run): string {
   return href === undefined || mention !== undefined ? written : `<a href="${escapeHtml(href)}">${written}</a>`;
 }
 
-/** The break after a line: an empty line around blocks, but not between items. */
+/** The break after a line: an empty line around blocks, but not between items; those of a plain text as they are. */
 function breakAfter(line: TextLine, next: TextLine | undefined): string {
   if (!next) return '';
+  if (next.emptyBefore > 0) return '\n'.repeat(next.emptyBefore + 1);
   return next.goesOn || (line.kind === 'item' && next.kind === 'item') ? '\n' : '\n\n';
 }
 
