@@ -23,7 +23,26 @@ describe('writerOf', () => {
     ['html', 'One <b>two</b> &amp; <a href="https://a.example/?x=1&amp;y=2">page</a>'],
     ['mrkdwn', 'One *two* &amp; <https://a.example/?x=1&amp;y=2|page>'],
   ] as const)('writes %s, and the plain text beside it', (textForm, text) => {
-    expect(writerOf({ textForm })(RICH)).toEqual({ text, plain: PAGE, counted: textForm === 'html' ? PAGE : text });
+    const counted = textForm === 'html' ? 'One two & page' : text;
+    expect(writerOf({ textForm })(RICH)).toEqual({ text, plain: PAGE, counted });
+  });
+
+  test('counts of HTML what it shows: marks, gaps, other addresses and written mentions, but no tags', () => {
+    const mention = ({ id }: { id: string }) => `<a href="tg://user?id=${id}">&amp;${id}</a>`;
+    const content = `<h1>A &lt; B</h1><p>See <a href="https://a.example/">it</a> https://a.example/</p><ul><li>c</li></ul>${MENTION}`;
+    const { counted } = writerOf({ textForm: 'html', mention })(content, (text) =>
+      text.replaceAll('a.example', 's.co'),
+    );
+    expect(counted).toBe('A < B\n\nSee it https://s.co/\n\n- c\n\nHi &u_1!');
+  });
+
+  test.each([
+    ['plain', 'a\nb\n\n\nc'],
+    ['markdown', 'a  \nb\n\n\nc'],
+    ['html', 'a\nb\n\n\nc'],
+    ['mrkdwn', 'a\nb\n\n\nc'],
+  ] as const)('keeps the empty lines of a plain text, in %s', (textForm, text) => {
+    expect(writerOf({ textForm })('\na\nb\n \n\nc\n').text.replaceAll(/^ $/gm, '')).toBe(text);
   });
 
   test.each([

@@ -1,6 +1,11 @@
 import { contentToText } from '../../platform/content/index.ts';
 import { type Found, findLinks } from '../kit/protocols/text.ts';
-import { contentToMarkdown, contentToMrkdwn, contentToSimpleHtml } from '../kit/protocols/written-text.ts';
+import {
+  contentToMarkdown,
+  contentToMrkdwn,
+  contentToSimpleHtml,
+  shownBySimpleHtml,
+} from '../kit/protocols/written-text.ts';
 import type { SocialAdapter, TextForm } from './_contract.ts';
 
 /** A content as it goes to a network. */
@@ -9,7 +14,7 @@ export interface WrittenText {
   text: string;
   /** Without markup, mentions by what they show. */
   plain: string;
-  /** Counted against the limits: the text, or the plain one where its tags do not count. */
+  /** Counted against the limits: the text, or what it shows where its tags do not count. */
   counted: string;
 }
 /**
@@ -50,7 +55,7 @@ function writing(adapter: Brand, form: TextForm): WriteContent {
       return { text, plain, counted: text };
     }
     const text = WRITERS[form](content, { mention, addresses });
-    return { text, plain, counted: form === 'html' ? plain : text };
+    return { text, plain, counted: form === 'html' ? shownBySimpleHtml(text) : text };
   };
 }
 

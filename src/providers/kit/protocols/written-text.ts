@@ -90,6 +90,12 @@ export const contentToSimpleHtml = (content: string, writing?: Writing): string 
     .map((line, n, lines) => markOf(line) + styled(line).map(htmlRun).join('') + breakAfter(line, lines[n + 1]))
     .join('');
 
+/** The text that such HTML shows: what a network counts that reads the tags before. */
+export const shownBySimpleHtml = (html: string): string =>
+  html
+    .replace(/<[^<>]*>/g, '')
+    .replace(/&(?:amp|lt|gt|quot);/g, (entity) => ({ '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"' })[entity]!);
+
 /** The three signs that Slack wants as entities, and no others (docs.slack.dev/messaging/formatting-message-text). */
 const escapeMrkdwn = (text: string): string =>
   text.replace(/[&<>]/g, (sign) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[sign]!);
