@@ -6,12 +6,11 @@ import {
   findRecord,
   GATE,
   known,
-  newKey,
   POST,
   publishedAs,
   Reference,
   REPOST,
-  savedKey,
+  writeKeyed,
   writeRecord,
 } from './_bluesky-records.ts';
 import { prepareVideo } from './_bluesky-video.ts';
@@ -94,12 +93,11 @@ export const blueskyFeed = {
   },
   repost: {
     once: 'own-id',
-    async send({ repost: { id, published }, clock, saved, save, ...call }) {
+    async send({ repost: { id, published }, ...call }) {
       const { uri, cid } = await known(call.http, published);
-      const key = savedKey(saved) ?? newKey(clock, id);
-      if (!savedKey(saved)) await save(key);
-      const record = { subject: { uri, cid }, createdAt: key.createdAt };
-      const written = await writeRecord({ ...call, saved }, { collection: REPOST, rkey: key.rkey, record });
+      const written = await writeKeyed(call, id, ({ rkey, createdAt }) =>
+        writeRecord(call, { collection: REPOST, rkey, record: { subject: { uri, cid }, createdAt } }),
+      );
       return { id: written.uri, url: published.url };
     },
     async find({ repost: { published }, saved, ...call }) {

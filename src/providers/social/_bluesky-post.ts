@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../kit/declare/adapter.ts';
 import type { Http } from '../kit/wire/http.ts';
-import { newKey, POST, type Reference, savedKey, writeRecord } from './_bluesky-records.ts';
+import { POST, type Reference, writeKeyed, writeRecord } from './_bluesky-records.ts';
 import { facetsOf } from './_bluesky-text.ts';
 import { savedVideo, uploadBlob } from './_bluesky-video.ts';
 import type { Handle, Media, Post } from './_contract.ts';
@@ -32,21 +32,21 @@ export async function writePost(
   fields: Readonly<Record<string, unknown>>,
   before?: (key: { rkey: string; createdAt: string }) => Promise<unknown>,
 ): Promise<Reference> {
-  const { http, clock, post, saved, save } = line;
-  const earlier = savedKey(saved);
-  const { rkey, createdAt } = earlier ?? newKey(clock, post.id);
+  const { http, post, saved } = line;
   const facets = await facetsOf(post.text, (handle) => resolve(http, handle));
   const embed = await embedOf(line);
-  if (!earlier) await save({ ...savedVideo(saved), rkey, createdAt });
-  await before?.({ rkey, createdAt });
-  const record = {
-    text: post.text,
-    createdAt,
-    ...(facets.length > 0 && { facets }),
-    ...fields,
-    ...(embed && { embed }),
+  const write = async ({ rkey, createdAt }: { rkey: string; createdAt: string }) => {
+    await before?.({ rkey, createdAt });
+    const record = {
+      text: post.text,
+      createdAt,
+      ...(facets.length > 0 && { facets }),
+      ...fields,
+      ...(embed && { embed }),
+    };
+    return writeRecord(line, { collection: POST, rkey, record });
   };
-  return writeRecord(line, { collection: POST, rkey, record });
+  return writeKeyed(line, post.id, write, savedVideo(saved));
 }
 
 async function resolve(http: Http, handle: string): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Clock } from '../kit/declare/adapter.ts';
-import { refused } from '../kit/declare/fallback.ts';
+import { refused, unlessMade } from '../kit/declare/fallback.ts';
 import { newTid } from '../kit/protocols/tid.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Handle, Published } from './_contract.ts';
@@ -26,13 +26,31 @@ export const NotThere = z.object({ error: z.enum(['RecordNotFound', 'RepoNotFoun
 
 /** Saved before a record is sent: with the same key and time the same bytes are the same record. */
 const Key = z.object({ rkey: z.string(), createdAt: z.string() });
-export type Key = z.output<typeof Key>;
-export const savedKey = (saved: unknown): Key | undefined => Key.safeParse(saved).data;
-/** A key for the record of what has this id here. */
-export const newKey = (clock: Clock, id: string): Key => ({
-  rkey: newTid(clock.now(), id),
-  createdAt: clock.now().toISOString(),
-});
+type Key = z.output<typeof Key>;
+const savedKey = (saved: unknown): Key | undefined => Key.safeParse(saved).data;
+/** The key alone: that of a record which was refused. */
+const Refused = Key.pick({ rkey: true }).catch({ rkey: '' });
+
+/**
+ * Writes what has this id here under one key, which is saved before, with `beside`. A first attempt that surely made
+ * nothing leaves no time to the next: a feed shows a post where its time is.
+ */
+export async function writeKeyed<T>(
+  { clock, saved, save }: Pick<Handle, 'saved' | 'save'> & { clock: Clock },
+  id: string,
+  write: (key: Key) => Promise<T>,
+  beside: object = {},
+): Promise<T> {
+  const earlier = savedKey(saved);
+  if (earlier) return write(earlier);
+  const rkey = Refused.parse(saved).rkey || newTid(clock.now(), id);
+  const key = { rkey, createdAt: clock.now().toISOString() };
+  await save({ ...beside, ...key });
+  return unlessMade(
+    () => write(key),
+    () => save({ ...beside, rkey }),
+  );
+}
 
 type Repo = { http: Http; account: string };
 

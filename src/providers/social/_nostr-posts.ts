@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Clock } from '../kit/declare/adapter.ts';
-import { refused } from '../kit/declare/fallback.ts';
+import { refused, unlessMade } from '../kit/declare/fallback.ts';
 import { type Draft, NostrEvent, signEvent } from '../kit/protocols/nostr.ts';
 import type { Handle, Operations, Published, SocialLine } from './_contract.ts';
 import { type credentials, keyOf, MAX_RELAYS, Relay, relaysAround, relaysOf, relaysWith } from './_nostr-identity.ts';
@@ -12,7 +12,10 @@ export const Settings = z.looseObject({ relays: z.array(Relay).min(1).max(MAX_RE
 type Line = Pick<SocialLine, 'sockets' | 'clock' | 'timeoutMs'> & { values: { password: string; relays: string } };
 const seconds = (clock: Clock) => Math.floor(clock.now().getTime() / 1000);
 
-/** Signs an event and sends it; saved before, so that every attempt sends the same one. */
+/**
+ * Signs an event and sends it; saved before, so that every attempt sends the same one. One that surely no relay has is
+ * signed anew by the next attempt, with its time.
+ */
 async function sendOnce(
   { values, saved, save, ...line }: Line & Pick<Handle, 'saved' | 'save'>,
   relays: readonly string[],
@@ -21,8 +24,9 @@ async function sendOnce(
   const key = keyOf(values.password);
   const earlier = NostrEvent.safeParse(saved).data;
   const event = earlier ?? signEvent({ created_at: seconds(line.clock), ...draft }, key);
+  const send = () => sendToAll(line, relays, event, key);
   if (!earlier) await save(event);
-  const verdicts = await sendToAll(line, relays, event, key);
+  const verdicts = await (earlier ? send() : unlessMade(send, () => save({})));
   return publishedAs(
     event,
     verdicts.filter(({ word }) => word === 'stored').map((verdict) => verdict.relay),
