@@ -56,7 +56,10 @@ export const nostrNotes = {
     ];
     const key = keyOf(values.password);
     const request = signEvent({ created_at: seconds(line.clock), kind: 5, content: '', tags }, key);
-    await sendToAll(line, relaysWith(published, values), request, key);
+    const having = relaysWith(published, values);
+    // one that did not answer the note may have it all the same
+    const relays = [...new Set([...having, ...relaysOf(values.relays)])];
+    await sendToAll(line, relays, request, key, having);
   },
   comment: {
     once: 'own-id',

@@ -56,14 +56,18 @@ function wordOf(accepted: boolean, reason: string): Pick<Verdict, 'word' | 'reas
   return { word: 'rejected', reason };
 }
 
-/** Sends to all relays at once. One that stores the event is enough; else the best of the answers decides. */
+/**
+ * Sends to all relays at once. One that stores the event is enough; else the best of the answers decides. `deciding`:
+ * only the answers of these count.
+ */
 export async function sendToAll(
   line: RelayLine,
   relays: readonly string[],
   event: NostrEvent,
   privateKey: Uint8Array,
+  deciding: readonly string[] = relays,
 ): Promise<Verdict[]> {
-  const verdicts = await Promise.all(
+  const all = await Promise.all(
     relays.map((relay) =>
       sendTo(line, relay, relays.length, event, privateKey).catch((error: unknown): Verdict => ({
         relay,
@@ -72,6 +76,7 @@ export async function sendToAll(
       })),
     ),
   );
+  const verdicts = all.filter(({ relay }) => deciding.includes(relay));
   if (verdicts.some(({ word }) => word === 'stored')) return verdicts;
   const said = verdicts.map(({ relay, reason }) => `${relay}: ${reason}`).join('; ');
   if (verdicts.some(({ word }) => word === 'sent')) throw refused('lost', `No relay confirmed the note (${said})`);

@@ -111,6 +111,24 @@ test('repeats a post of another channel, also one that only its relays know', as
   ).toMatchObject({ failure: 'rejected' });
 });
 
+test('removes a post at every relay of the channel and at those that have it, whose answers decide', async () => {
+  await using third = await startRelay();
+  const lost = handleOf();
+  relays[1].on('EVENT', 'accept-then-hang-up', 1);
+  const post = await channel().publish(postOf('Mine'), {}, lost);
+  expect(post.saved).toMatchObject({ relays: [relays[0].url] });
+  const other = channel(ALICE, [relays[1].url, third.url]);
+  await other.remove!(post);
+  for (const relay of [...relays, third])
+    expect([...relay.events.values()].flatMap(({ kind, tags }) => (kind === 5 ? tags[0]! : []))).toEqual([
+      'e',
+      post.id,
+    ]);
+  relays[0].on('EVENT', { reason: 'rate-limited: slow down' }, 1);
+  expect(await failureOf(other.remove!(post))).toMatchObject({ failure: 'rate_limited' });
+  expect(third.faults).toEqual([]);
+});
+
 test('reads the comments below a post, with the names of their authors', async () => {
   const post = await root();
   held(BOB, { kind: 0, created_at: NOW - 50, content: JSON.stringify({ name: 'old' }) });
