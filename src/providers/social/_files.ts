@@ -8,6 +8,12 @@ export async function fitted(file: Media, rules: PictureRules): Promise<Picture>
   if (!picture) throw refused('rejected', `${file.name} is no picture, or one that cannot be made small enough`);
   return picture;
 }
+/** The picture that was chosen for a video, as the network takes it; undefined where none was. */
+export async function fittedCover({ name, thumbnail }: Media, rules: PictureRules): Promise<SentFile | undefined> {
+  const cover = await thumbnail?.fit(rules);
+  if (thumbnail && !cover) throw refused('rejected', `The picture that was chosen for ${name} cannot be made to fit`);
+  return cover;
+}
 /** The file of a post as it is sent: a picture within the rules, any other as it is. */
 export const sentFile = async (file: Media, rules: PictureRules): Promise<SentFile> =>
   file.kind === 'image' ? fitted(file, rules) : file;

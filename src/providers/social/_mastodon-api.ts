@@ -37,7 +37,11 @@ export const mastodonApi = (declared: Brand) => {
   const { quirks = {}, instance, scopes, visibilities: _, refuses: __, forbidden, limits, ...brand } = declared;
   /** The server knows a post by its key for an hour, and repeats a status for an account once. */
   const once = quirks.noIdempotencyKey ? ('read-back' as const) : ('key' as const);
-  const files = { path: quirks.mediaV1 ? '/v1/media' : '/v2/media', alt: quirks.alt ?? 1_500 };
+  const files = {
+    path: quirks.mediaV1 ? '/v1/media' : '/v2/media',
+    alt: quirks.alt ?? 1_500,
+    thumbnail: !quirks.mediaV1,
+  };
 
   return social({
     ...brand,

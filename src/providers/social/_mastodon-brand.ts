@@ -8,7 +8,7 @@ export interface Quirks {
   noPkce?: boolean;
   /** Tokens cannot be revoked by clients. */
   noRevocation?: boolean;
-  /** Pictures go to `/v1/media` and are ready at once. */
+  /** Pictures go to `/v1/media` and are ready at once; covers of videos are not taken. */
   mediaV1?: boolean;
   /** A post shows so many of its direct answers alone, and the list of an account has no answers. */
   answersShown?: number;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Handle, Limits, Media, Post, Prepared, SocialLine } from './_contract.ts';
+import { fittedCover } from './_files.ts';
 
 /** A limit of a server; an implausible one is ignored, since anybody may run the server. */
 const limit = (least: number, most: number) => z.int().min(least).max(most).nullish().catch(undefined);
@@ -32,6 +33,7 @@ const Instance = z
   })
   .refine((told) => Object.keys(told).length > 0);
 
+const COVER_TYPES = ['image/jpeg', 'image/png'];
 const POLL_MS = 2_000;
 /** Ids of the files of a post at its server, in order; `waiting`: those that the server still works on. */
 const Saved = z
@@ -42,6 +44,8 @@ type Line = Pick<SocialLine, 'http'>;
 export interface UploadTo {
   path: string;
   alt: number;
+  /** Takes the picture that was chosen for a video as `thumbnail`. */
+  thumbnail?: boolean;
 }
 
 /** The limits of a network, with those that this server tells. */
@@ -97,16 +101,15 @@ type MediaLimits = NonNullable<z.output<typeof Instance>['configuration']>['medi
 async function upload(
   { http }: Line,
   item: Media,
-  { path, alt, limits }: UploadTo & { limits: MediaLimits | undefined },
+  { path, alt, thumbnail: takesCover, limits }: UploadTo & { limits: MediaLimits | undefined },
 ): Promise<z.output<typeof Attachment>> {
-  const fitted = await item.fit({
-    maxBytes: limits?.image_size_limit ?? undefined,
-    maxPixels: limits?.image_matrix_limit ?? undefined,
-    types: limits?.supported_mime_types ?? [item.contentType],
-  });
-  const most = item.contentType.startsWith('video/') ? limits?.video_size_limit : limits?.image_size_limit;
-  if (!fitted && item.size > (most ?? Infinity))
-    throw refused('rejected', `The server takes at most ${most} bytes: ${item.name} has ${item.size}`);
+  const most = { maxBytes: limits?.image_size_limit ?? undefined, maxPixels: limits?.image_matrix_limit ?? undefined };
+  const fitted = await item.fit({ ...most, types: limits?.supported_mime_types ?? [item.contentType] });
+  const bytes = item.contentType.startsWith('video/') ? limits?.video_size_limit : limits?.image_size_limit;
+  if (!fitted && item.size > (bytes ?? Infinity))
+    throw refused('rejected', `The server takes at most ${bytes} bytes: ${item.name} has ${item.size}`);
   const file = fitted ?? item;
-  return http.post(path, Attachment, { multipart: { file, description: item.alt.slice(0, alt) || undefined } });
+  const thumbnail = takesCover ? await fittedCover(item, { ...most, types: COVER_TYPES }) : undefined;
+  const description = item.alt.slice(0, alt) || undefined;
+  return http.post(path, Attachment, { multipart: { file, description, thumbnail } });
 }

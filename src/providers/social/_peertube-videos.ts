@@ -11,6 +11,9 @@ const NEWEST = '25';
 /** States in which a video stays: its transcoding, or its move to another storage, failed. */
 const FAILED = [7, 8];
 
+/** Old servers take no other pictures, and none that are larger. */
+const THUMBNAIL = { maxBytes: 2 * 1024 * 1024, types: ['image/jpeg'] };
+
 const State = z.object({ state: z.object({ id: z.number(), label: z.string().nullish() }) });
 
 /** As of `VideoState`; `video`: what it became. */
@@ -44,7 +47,7 @@ export const peertubeVideos = {
     if (state.video) return { processingMs: POLL_MS };
     const video = await publishSession(call, videoUpload(call), state, save);
     await save({ ...state, finishing: true, video });
-    const { thumbnail } = call.post.media[0]!;
+    const thumbnail = await call.post.media[0]!.thumbnail?.fit(THUMBNAIL);
     const multipart = { thumbnailfile: thumbnail, previewfile: thumbnail };
     if (thumbnail) await setBeside(() => call.http.put(`/videos/${video.uuid}`, z.unknown(), { multipart }));
     return { processingMs: POLL_MS };

@@ -6,7 +6,7 @@ import { uploadWhole } from '../kit/protocols/upload/parts.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { Canonical } from './_articles.ts';
 import type { Post, Published, SocialLine } from './_contract.ts';
-import { fitted } from './_files.ts';
+import { fitted, fittedCover } from './_files.ts';
 
 export const SITE = 'https://www.reddit.com';
 const PICTURE_TYPES = ['image/jpeg', 'image/png', 'image/gif'];
@@ -80,7 +80,7 @@ export async function filesOf({ media }: Post): Promise<SentFile[]> {
   const [video] = media.filter(({ kind }) => kind === 'video');
   const rules = { maxBytes: PICTURE_BYTES, types: PICTURE_TYPES };
   if (!video) return Promise.all(media.map((item) => fitted(item, rules)));
-  return [video, video.thumbnail!]; // `thumbnail` of the limits
+  return [video, (await fittedCover(video, rules))!]; // `thumbnail` of the limits
 }
 
 /** Puts a file into the store of Reddit. */

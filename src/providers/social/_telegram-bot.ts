@@ -3,11 +3,13 @@ import { refused } from '../kit/declare/fallback.ts';
 import type { NamedBody } from '../kit/declare/media.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { App, Connection, Media, Post, Published } from './_contract.ts';
-import { sentFile } from './_files.ts';
+import { fittedCover, sentFile } from './_files.ts';
 
 const PICTURE_BYTES = 10_000_000;
 /** Of width and height of a picture together, in pixels. */
 const PICTURE_SIDES = 10_000;
+/** So many pixels have sides of at most `PICTURE_SIDES` together in each ratio that is taken: 20 at most. */
+const COVER_PIXELS = Math.floor((PICTURE_SIDES / (Math.sqrt(20) + Math.sqrt(1 / 20))) ** 2);
 /** Animations are sent alone; in an album a GIF is a picture. */
 const PICTURE_TYPES = ['image/jpeg', 'image/png', 'image/webp'];
 const KINDS = { image: 'photo', video: 'video', audio: 'audio', document: 'document' } as const;
@@ -66,7 +68,7 @@ interface Part {
   cover?: NamedBody | undefined;
 }
 async function partOf(item: Media, n: number, { length }: readonly Media[]): Promise<Part> {
-  const { kind, contentType, width, height, seconds, thumbnail: cover } = item;
+  const { kind, contentType, width, height, seconds } = item;
   const sides = width && height && { width, height };
   if (contentType === 'image/gif' && length === 1) return { type: 'animation', file: item };
   if (kind !== 'video') {
@@ -75,6 +77,8 @@ async function partOf(item: Media, n: number, { length }: readonly Media[]): Pro
     const rules = { maxBytes: PICTURE_BYTES, ...(maxPixels && { maxPixels }), types: PICTURE_TYPES };
     return { type: KINDS[kind], file: await sentFile(item, rules) };
   }
+  // as a photo: its sides are not known before
+  const cover = await fittedCover(item, { maxBytes: PICTURE_BYTES, maxPixels: COVER_PIXELS, types: PICTURE_TYPES });
   const about = {
     ...sides,
     ...(seconds && { duration: Math.round(seconds) }),
