@@ -50,6 +50,7 @@ export const mastodonApi = (declared: Brand) => {
     status: 'active',
     authType: 'oauth2',
     threads: 'reply',
+    ...(quirks.stripsTags && { spacesTags: true }),
     once,
     ...(!quirks.noIdempotencyKey && { settlesWithinMs: 10_000 }), // the server knows the key only after the first request has ended
     credentials: {
@@ -155,9 +156,8 @@ async function written(
   fields: Readonly<Record<string, unknown>>,
 ): Promise<Published> {
   const mediaIds = uploadedBefore(saved);
-  const status = quirks.stripsTags ? post.text.replace(/<(?=\S)/g, '< ') : post.text;
   const made = await http.post('/v1/statuses', Status, {
-    json: { status, ...(mediaIds.length > 0 && { media_ids: mediaIds }), ...fields },
+    json: { status: post.text, ...(mediaIds.length > 0 && { media_ids: mediaIds }), ...fields },
     ...(!quirks.noIdempotencyKey && { idempotencyKey: post.id }),
     creates: true,
   });

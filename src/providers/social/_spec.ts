@@ -153,6 +153,8 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
     editor?: 'normal' | 'markdown' | 'html';
     /** The form of `post.text`, where it is not that of the editor. */
     textForm?: TextForm;
+    /** What looks like a tag would be cut out of a plain text: a space goes behind its `<`, and counts. */
+    spacesTags?: true;
     toolTip?: string;
     isWeb3?: boolean;
     profile(call: Connection<F>): Promise<AsTold<Profile>>;

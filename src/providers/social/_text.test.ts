@@ -1,8 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
+import { checkPost } from './_limits.ts';
+import pixelfed from './pixelfed.v1.ts';
 import { textFormOf, writerOf } from './_text.ts';
 
 const RICH = '<p>One <strong>two</strong> &amp; <a href="https://a.example/?x=1&amp;y=2">page</a></p>';
 const MENTION = '<p>Hi <span class="mention" data-mention-id="u_1" data-mention-label="Ann">@ann</span>!</p>';
+const PICTURE = { contentType: 'image/jpeg', size: 1_000 };
 const PAGE = 'One two & page (https://a.example/?x=1&y=2)';
 
 describe('textFormOf', () => {
@@ -55,6 +58,15 @@ describe('writerOf', () => {
     expect(writerOf({}, { withoutLinks: true })(content, (one) => one.replaceAll('a.example', 'c.example')).text).toBe(
       text,
     );
+  });
+
+  test('puts a space behind what would be cut out as a tag, and counts it', () => {
+    const write = writerOf(pixelfed);
+    expect(write('1 <2 < 3')).toEqual({ text: '1 < 2 < 3', plain: '1 <2 < 3', counted: '1 < 2 < 3' });
+    const issuesOf = (content: string) =>
+      checkPost(pixelfed.limits, { text: write(content).counted, files: [PICTURE] });
+    expect(issuesOf(`<x${'y'.repeat(497)}`)).toEqual([]);
+    expect(issuesOf(`<x${'y'.repeat(498)}`)).toMatchObject([{ field: 'content', rule: 'max_length' }]);
   });
 
   test('writes a plain text once', () => {

@@ -22,7 +22,7 @@ export interface WrittenText {
  * plain text: it is used for every text, and for every link behind a text.
  */
 export type WriteContent = (content: string, addresses?: (text: string) => string) => WrittenText;
-type Brand = Pick<SocialAdapter, 'editor' | 'textForm' | 'mention'>;
+type Brand = Pick<SocialAdapter, 'editor' | 'textForm' | 'mention' | 'spacesTags'>;
 
 const WRITERS = { markdown: contentToMarkdown, html: contentToSimpleHtml, mrkdwn: contentToMrkdwn } as const;
 const FORMS = { normal: 'plain', markdown: 'markdown', html: 'html' } as const;
@@ -51,7 +51,8 @@ function writing(adapter: Brand, form: TextForm): WriteContent {
     const plain = addresses(contentToText(content));
     const mention = hasMentions(content) ? adapter.mention : undefined;
     if (form === 'plain') {
-      const text = mention ? addresses(contentToText(content, mention)) : plain;
+      const whole = mention ? addresses(contentToText(content, mention)) : plain;
+      const text = adapter.spacesTags ? whole.replace(/<(?=\S)/g, '< ') : whole;
       return { text, plain, counted: text };
     }
     const text = WRITERS[form](content, { mention, addresses });
