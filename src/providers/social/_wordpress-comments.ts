@@ -62,9 +62,9 @@ export const wordpressComments = {
     },
     async find({ http, values, account, published: { id }, parent, post, since }) {
       const [author] = account.split('@');
-      const comments = await http.get('/wp/v2/comments', z.array(Comment), {
-        query: { post: id, author, order: 'desc', per_page: String(PAGE) },
-      });
+      // one that is held for moderation is made, too, and is not listed by itself
+      const query = { post: id, author, status: 'all', order: 'desc', per_page: String(PAGE) };
+      const comments = await http.get('/wp/v2/comments', z.array(Comment), { query });
       return comments
         .filter((one) => one.date_gmt >= since && one.parent === Number(parent?.id ?? 0))
         .filter(({ content }) => lettersOf(shownText(content.rendered)) === lettersOf(post.plain))

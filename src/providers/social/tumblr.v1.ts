@@ -26,6 +26,8 @@ export default social({
   auth: { in: 'token' },
   errorOf: failureAt('errors.0.code', {
     8004: 'rate_limited',
+    8006: 'unavailable', // a file could not be taken in, so there is no post
+    8009: 'unavailable', // the same of a video
     8010: 'unavailable', // a video is at work
     8011: 'rate_limited',
     8022: 'rate_limited', // the queue of the blog is full
