@@ -61,6 +61,12 @@ export const fitsAsIs = (
 ): boolean =>
   width !== null && height !== null && bytes <= maxBytes && width * height <= maxPixels && types.includes(mime);
 
+/** The same of one whose sides are not known: for a number of pixels it is made anew. */
+export const fitsUnseen = (
+  { size, contentType }: Pick<Said, 'size' | 'contentType'>,
+  { maxBytes = Infinity, maxPixels, types }: PictureRules,
+): boolean => maxPixels === undefined && size <= maxBytes && types.includes(contentType);
+
 /** The files of a post as adapters send them: in pieces, and no longer than one attempt at the post lasts. */
 export function openBodies({ pictures, incoming }: Options): Bodies {
   const limiter = openLimiter({ total: OPEN_AT_ONCE, perOwner: OPEN_OF_ONE });
@@ -137,10 +143,7 @@ export function openBodies({ pictures, incoming }: Options): Bodies {
       return {
         ...body,
         async fit(rules) {
-          const { maxBytes = Infinity, maxPixels, types } = rules;
-          // its sides are not known here: for a number of pixels it is made anew
-          const isSame = maxPixels === undefined && said.size <= maxBytes && types.includes(said.contentType);
-          return isSame ? body : fitted(object, said, place, rules, signal);
+          return fitsUnseen(said, rules) ? body : fitted(object, said, place, rules, signal);
         },
       };
     },

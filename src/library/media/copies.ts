@@ -1,7 +1,7 @@
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { openLimiter } from '../../platform/flow/index.ts';
 import { ProviderError } from '../../platform/kernel/index.ts';
-import type { Picture } from '../../providers/registry/index.ts';
+import type { SentFile } from '../../providers/registry/index.ts';
 import type { Incoming } from './incoming.ts';
 import type { Ingest } from './ingest.ts';
 import type { Prober } from './probe.ts';
@@ -32,7 +32,7 @@ export interface Copies {
    * A picture that was made of a file for a network that fetches it, by a name of ours; made now when there is none that
    * stays for another hour. Undefined: it cannot be made.
    */
-  made(orgId: string, name: string, make: () => Promise<Picture | undefined>): Promise<FileRow | undefined>;
+  made(orgId: string, name: string, make: () => Promise<SentFile | undefined>): Promise<FileRow | undefined>;
   /** Drops those that no post needs now. */
   drop(orgId: string): Promise<void>;
 }

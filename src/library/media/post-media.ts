@@ -1,9 +1,10 @@
 import type { Database } from '../../platform/db/index.ts';
 import { AppError, invalidField, isId, ProviderError } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
-import type { FileFacts, Limits, Media as ForAdapter, Picture, PictureRules } from '../../providers/registry/index.ts';
-import { type Bodies, fitsAsIs, gone, MOST_PICTURE_BYTES, type Thumbnail } from './bodies.ts';
+import type { FileFacts, Limits, Media as ForAdapter, PictureRules } from '../../providers/registry/index.ts';
+import { type Bodies, fitsAsIs, fitsUnseen, gone, MOST_PICTURE_BYTES, type Thumbnail } from './bodies.ts';
 import type { Copies } from './copies.ts';
+import { type Attempt, openFitting } from './fitting.ts';
 import { isHidden, type PublicUrlOf, reachable } from './public-url.ts';
 import { asProviderError, ofStorage } from './remote.ts';
 import { domainAllowed, formatOfKey, keyOfUrl, ownAddresses } from './rules.ts';
@@ -51,12 +52,6 @@ export interface MediaOfPosts {
    * `ProviderError` says whether trying again can help.
    */
   load(orgId: string, items: readonly MediaItem[], attempt: Attempt): Promise<ForAdapter[]>;
-}
-
-interface Attempt {
-  signal: AbortSignal;
-  /** What the network takes. */
-  limits: Limits;
 }
 
 interface Options {
@@ -167,7 +162,9 @@ export function openPostMedia(options: Options): MediaOfPosts {
 }
 
 /** Loads one item of a post; `own`: the file of the organization that it names, null where that is gone. */
-function openLoadOne({ sql, storages, copies, bodies, publicUrlOf, maxBytes, backendUrl }: Options) {
+function openLoadOne(options: Options) {
+  const { sql, storages, copies, bodies, publicUrlOf, maxBytes, backendUrl } = options;
+  const fitting = openFitting(options);
   /** At most so much of a file is fetched for a network. */
   function greatestOf({ mediaTypes, video }: Limits): number {
     const takesVideos = mediaTypes.some((type) => !type.startsWith('image/'));
@@ -190,7 +187,7 @@ function openLoadOne({ sql, storages, copies, bodies, publicUrlOf, maxBytes, bac
   }
 
   /** The picture that was chosen for a video; undefined when it is gone: the network makes its own. */
-  async function thumbnailOf(orgId: string, address: string, signal: AbortSignal): Promise<Thumbnail | undefined> {
+  async function thumbnailOf(orgId: string, address: string, attempt: Attempt): Promise<Thumbnail | undefined> {
     const key = keyOfUrl(backendUrl, address);
     if (key === undefined) {
       const copy = await copies.of(orgId, address, MOST_PICTURE_BYTES).catch((error: unknown) => {
@@ -198,63 +195,51 @@ function openLoadOne({ sql, storages, copies, bodies, publicUrlOf, maxBytes, bac
         if (failure instanceof ProviderError && failure.failure === 'rejected') return undefined;
         throw failure;
       });
-      return copy?.kind === 'image' ? bodies.of(copy, await storages.at(orgId, copy), signal) : undefined;
+      return copy?.kind === 'image' ? fileSent(copy, address, reachable(address), attempt) : undefined;
     }
     const [file] = await store.filesOfThumbnails(sql, orgId, [key]);
     const format = formatOfKey(key);
     if (!file || format?.kind !== 'image') return undefined;
     const place = await storages.at(orgId, file);
-    if (file.storageKey === key) return bodies.of(file, place, signal);
+    const publicUrl = await publicUrlOf({ storageKey: key }, place);
+    if (file.storageKey === key) return fileSent(file, address, publicUrl, attempt);
     const stored = await place.store.open(key).catch(fail);
     if (!stored) return undefined;
     await stored[Symbol.asyncDispose]();
     const said = { name: `thumbnail.${format.extension}`, contentType: format.mime, size: stored.size };
-    return bodies.sent({ orgId, storageKey: key }, said, place, signal);
+    const sent = bodies.sent({ orgId, storageKey: key }, said, place, attempt.signal);
+    const isSame = (rules: PictureRules) => fitsUnseen(said, rules);
+    return { ...sent, fit: fitting({ orgId, id: key, path: address, publicUrl, isSame, fit: sent.fit }, attempt) };
   }
 
-  /** A kept picture, with the address at which the network fetches it. */
-  async function pictureOf(file: FileRow, signal: AbortSignal): Promise<Picture> {
-    const place = await storages.at(file.orgId, file);
-    const publicUrl = await publicUrlOf(file, place);
-    const { fit: _, ...sent } = bodies.of(file, place, signal);
-    return { ...sent, width: file.width!, height: file.height!, ...(publicUrl !== undefined && { publicUrl }) };
+  /** A file as it is sent; a picture can be made to fit. */
+  async function fileSent(file: FileRow, path: string, publicUrl: string | undefined, attempt: Attempt) {
+    const sent = bodies.of(file, await storages.at(file.orgId, file), attempt.signal);
+    const isSame = (rules: PictureRules) => fitsAsIs(file, rules);
+    const { orgId, id } = file;
+    return { ...sent, fit: fitting({ orgId, id, path, publicUrl, isSame, fit: sent.fit }, attempt) };
   }
 
   return async function loadOne(
     orgId: string,
     item: MediaItem,
     own: FileRow | null | undefined,
-    { signal, limits }: Attempt,
+    attempt: Attempt,
   ): Promise<ForAdapter> {
     if (own === null)
       throw new ProviderError('rejected', 'A picture or video of this post is no longer in the library');
     const file =
       own ??
-      (await copies.of(orgId, item.path, greatestOf(limits)).catch((error: unknown) => {
+      (await copies.of(orgId, item.path, greatestOf(attempt.limits)).catch((error: unknown) => {
         throw asProviderError(error, item.path);
       }));
     const place = await storages.at(orgId, file);
     await expectThere(file, place);
     const publicUrl = own ? await publicUrlOf(file, place) : reachable(item.path); // a copy goes with its post
-    const thumbnail = item.thumbnail && file.kind === 'video' && (await thumbnailOf(orgId, item.thumbnail, signal));
-    const sent = bodies.of(file, place, signal);
+    const thumbnail = item.thumbnail && file.kind === 'video' && (await thumbnailOf(orgId, item.thumbnail, attempt));
     const coverAtMs = item.thumbnailTimestamp ?? file.thumbnailTimestampMs ?? undefined;
-    const fit = async (rules: PictureRules): Promise<Picture | undefined> => {
-      if (fitsAsIs(file, rules) || !limits.fetches?.includes('image')) {
-        const picture = await sent.fit(rules);
-        const isSame = picture && publicUrl !== undefined && fitsAsIs(file, rules);
-        return isSame ? { ...picture, publicUrl } : picture;
-      }
-      const made = await copies
-        .made(orgId, `${file.id}:${rules.maxBytes ?? 'any'}:${rules.maxPixels ?? 'any'}`, () => sent.fit(rules))
-        .catch((error: unknown) => {
-          throw asProviderError(error, item.path);
-        });
-      return made && pictureOf(made, signal);
-    };
     return {
-      ...sent,
-      fit,
+      ...(await fileSent(file, item.path, publicUrl, attempt)),
       kind: file.kind,
       alt: item.alt || file.alt,
       ...(publicUrl !== undefined && { publicUrl }),

@@ -1,5 +1,5 @@
 import { refused } from '../kit/declare/fallback.ts';
-import type { Picture, PictureRules, SentFile } from '../kit/declare/media.ts';
+import type { FittedCover, Picture, PictureRules, SentFile } from '../kit/declare/media.ts';
 import type { Media, Prepared } from './_contract.ts';
 
 /** The picture as the network takes it. */
@@ -9,7 +9,7 @@ export async function fitted(file: Media, rules: PictureRules): Promise<Picture>
   return picture;
 }
 /** The picture that was chosen for a video, as the network takes it; undefined where none was. */
-export async function fittedCover({ name, thumbnail }: Media, rules: PictureRules): Promise<SentFile | undefined> {
+export async function fittedCover({ name, thumbnail }: Media, rules: PictureRules): Promise<FittedCover | undefined> {
   const cover = await thumbnail?.fit(rules);
   if (thumbnail && !cover) throw refused('rejected', `The picture that was chosen for ${name} cannot be made to fit`);
   return cover;

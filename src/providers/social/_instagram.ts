@@ -4,7 +4,7 @@ import { QUOTA_MS } from '../kit/declare/waits.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Limits, Media, Operations, Post } from './_contract.ts';
 import { quotaAt } from './_failures.ts';
-import { fitted } from './_files.ts';
+import { fitted, fittedCover } from './_files.ts';
 import { publicUrlOf } from './_limits.ts';
 import {
   type Containers,
@@ -77,19 +77,30 @@ async function containerOf(file: Media, settings: Typed, caption?: string) {
   const type = isVideo && { media_type: single ? 'REELS' : 'VIDEO' };
   const alt = !isVideo && file.alt && { alt_text: file.alt };
   if (!single) return { ...type, ...source, ...alt, is_carousel_item: true };
-  return { ...type, ...source, ...alt, ...(isVideo && reelOf(file, settings)), ...captioned(caption, settings) };
+  return {
+    ...type,
+    ...source,
+    ...alt,
+    ...(isVideo && (await reelOf(file, settings))),
+    ...captioned(caption, settings),
+  };
 }
 async function sourceOf(file: Media) {
   if (file.kind === 'video') return { video_url: publicUrlOf(file) };
   return { image_url: publicUrlOf(await fitted(file, PICTURE)) };
 }
-const reelOf = ({ coverAtMs }: Media, { is_trial_reel: isTrial, graduation_strategy: strategy, audio }: Typed) => ({
-  ...(coverAtMs !== undefined && { thumb_offset: coverAtMs }),
-  ...(isTrial && { trial_params: { graduation_strategy: strategy ?? 'MANUAL' } }),
-  ...(audio && {
-    audio_configuration: { audio_id: audio.id, audio_volume: audio.audio_volume, video_volume: audio.video_volume },
-  }),
-});
+async function reelOf(file: Media, { is_trial_reel: isTrial, graduation_strategy: strategy, audio }: Typed) {
+  const { coverAtMs } = file;
+  const cover = await fittedCover(file, PICTURE);
+  const ofFrame = coverAtMs !== undefined && { thumb_offset: coverAtMs };
+  return {
+    ...(cover?.publicUrl === undefined ? ofFrame : { cover_url: cover.publicUrl }),
+    ...(isTrial && { trial_params: { graduation_strategy: strategy ?? 'MANUAL' } }),
+    ...(audio && {
+      audio_configuration: { audio_id: audio.id, audio_volume: audio.audio_volume, video_volume: audio.video_volume },
+    }),
+  };
+}
 const captioned = (caption: string, { collaborators }: Typed) => ({
   ...(caption && { caption }),
   ...(collaborators?.length && { collaborators }),

@@ -484,6 +484,29 @@ describe('media of a post', () => {
     over.abort();
   });
 
+  test('the picture that was chosen for a video has an address for a network that fetches pictures', async () => {
+    const over = new AbortController();
+    const fetching = { signal: over.signal, limits: { ...ATTEMPT.limits, fetches: ['image'] as const } };
+    const film = await upload(ann, HEADS['mp4']!, 'clip.mp4');
+    const cover = await upload(ann, await picture(900, 600));
+    for (const [address, type] of [
+      [cover.path, 'image/png'],
+      [cover.thumbnail, 'image/webp'],
+    ] as const) {
+      const items = [{ id: film.id, path: film.path, alt: '', thumbnail: address }];
+      const fitted = async (of: string, attempt: typeof fetching | typeof ATTEMPT = fetching) =>
+        (await (await media.load(ann.orgId, items, attempt))[0]!.thumbnail!.fit({ types: [of], maxBytes: 100_000 }))!;
+      expect((await fitted(type)).publicUrl).toBe(address);
+      expect((await fitted('image/jpeg', { ...ATTEMPT, signal: over.signal })).publicUrl).toBeUndefined();
+      const made = await fitted('image/jpeg');
+      const answer = await fetch(app.address + new URL(made.publicUrl!).pathname);
+      expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
+      expect(Buffer.from(await answer.arrayBuffer())).toEqual(await buffer(made.open()));
+      expect((await fitted('image/jpeg')).publicUrl).toBe(made.publicUrl);
+    }
+    over.abort();
+  });
+
   test('a storage with addresses that can be reached makes files public where this server cannot be', async () => {
     const cat = await app.signUp();
     const env = { NEXT_PUBLIC_BACKEND_URL: 'http://127.0.0.1:3000' };

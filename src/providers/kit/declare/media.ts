@@ -53,6 +53,9 @@ export interface Picture extends SentFile {
   publicUrl?: string;
 }
 
+/** The same of a picture that was chosen for a video. */
+export type FittedCover = SentFile & Pick<Picture, 'publicUrl'>;
+
 /** What a file is. */
 export type MediaKind = 'image' | 'video' | 'audio' | 'document';
 
@@ -65,7 +68,7 @@ export interface Media extends SentFile {
   /** Of a video or sound. */
   seconds?: number;
   /** The picture that was chosen for a video; its `fit` is as that of `Media`. */
-  thumbnail?: SentFile & { fit(rules: PictureRules): Promise<SentFile | undefined> };
+  thumbnail?: SentFile & { fit(rules: PictureRules): Promise<FittedCover | undefined> };
   /** The moment of a video whose frame was chosen for it. */
   coverAtMs?: number;
   /**
