@@ -6,8 +6,8 @@ import { asProviderError } from './remote.ts';
 import type { FileRow } from './store.ts';
 import type { Storages } from './storages.ts';
 
-/** One attempt at a post. */
-export interface Attempt {
+/** The attempt that files of a post are loaded for. */
+export interface Loading {
   signal: AbortSignal;
   /** What the network takes. */
   limits: Limits;
@@ -43,7 +43,7 @@ export function openFitting({ storages, copies, bodies, publicUrlOf }: Options) 
 
   return <P extends SentFile>(
     { orgId, id, path, publicUrl, isSame, fit }: Fitted<P>,
-    { limits, signal }: Attempt,
+    { limits, signal }: Loading,
   ): ((rules: PictureRules) => Promise<(P & Pick<Picture, 'publicUrl'>) | Picture | undefined>) =>
     async (rules) => {
       const same = isSame(rules);

@@ -4,7 +4,7 @@ import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
 import type { FileFacts, Limits, Media as ForAdapter, PictureRules } from '../../providers/registry/index.ts';
 import { type Bodies, fitsAsIs, fitsUnseen, gone, MOST_PICTURE_BYTES, type Thumbnail } from './bodies.ts';
 import type { Copies } from './copies.ts';
-import { type Attempt, openFitting } from './fitting.ts';
+import { type Loading, openFitting } from './fitting.ts';
 import { isHidden, type PublicUrlOf, reachable } from './public-url.ts';
 import { asProviderError, ofStorage } from './remote.ts';
 import { domainAllowed, formatOfKey, keyOfUrl, ownAddresses } from './rules.ts';
@@ -51,7 +51,7 @@ export interface MediaOfPosts {
    * The pictures and videos of a post, for an adapter, until `attempt.signal` says that its attempt is over. A
    * `ProviderError` says whether trying again can help.
    */
-  load(orgId: string, items: readonly MediaItem[], attempt: Attempt): Promise<ForAdapter[]>;
+  load(orgId: string, items: readonly MediaItem[], attempt: Loading): Promise<ForAdapter[]>;
 }
 
 interface Options {
@@ -187,7 +187,7 @@ function openLoadOne(options: Options) {
   }
 
   /** The picture that was chosen for a video; undefined when it is gone: the network makes its own. */
-  async function thumbnailOf(orgId: string, address: string, attempt: Attempt): Promise<Thumbnail | undefined> {
+  async function thumbnailOf(orgId: string, address: string, attempt: Loading): Promise<Thumbnail | undefined> {
     const key = keyOfUrl(backendUrl, address);
     if (key === undefined) {
       const copy = await copies.of(orgId, address, MOST_PICTURE_BYTES).catch((error: unknown) => {
@@ -213,7 +213,7 @@ function openLoadOne(options: Options) {
   }
 
   /** A file as it is sent; a picture can be made to fit. */
-  async function fileSent(file: FileRow, path: string, publicUrl: string | undefined, attempt: Attempt) {
+  async function fileSent(file: FileRow, path: string, publicUrl: string | undefined, attempt: Loading) {
     const sent = bodies.of(file, await storages.at(file.orgId, file), attempt.signal);
     const isSame = (rules: PictureRules) => fitsAsIs(file, rules);
     const { orgId, id } = file;
@@ -224,7 +224,7 @@ function openLoadOne(options: Options) {
     orgId: string,
     item: MediaItem,
     own: FileRow | null | undefined,
-    attempt: Attempt,
+    attempt: Loading,
   ): Promise<ForAdapter> {
     if (own === null)
       throw new ProviderError('rejected', 'A picture or video of this post is no longer in the library');
