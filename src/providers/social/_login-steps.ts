@@ -10,9 +10,9 @@ interface Step {
 }
 /**
  * `apart`: by a refresh token or the typed fields, also after the access token has expired. `itself`: by the access token
- * while it is valid.
+ * while it is valid. `needless`: no call takes the tokens, so their end means nothing.
  */
-export type Renewal = 'none' | 'apart' | 'itself';
+export type Renewal = 'none' | 'apart' | 'itself' | 'needless';
 /** The start of a login: where the person consents, the state that comes back, and secrets that the end needs. */
 export interface Begun {
   url: string;

@@ -138,6 +138,7 @@ export function openChannelLogins(lines: Lines, { apps, appName }: SocialOptions
     renewalOf({ login }, tokens) {
       if (login.kind === 'approval') return 'none';
       if (login.kind === 'credentials') return login.signIn || login.refresh ? 'apart' : 'none';
+      if (login.renewal === 'needless') return 'needless';
       if (!isRenewable(login, tokens)) return 'none';
       return typeof login.renewal === 'object' ? 'itself' : 'apart';
     },

@@ -39,6 +39,7 @@ export default social({
     secretIn: 'header',
     asks: { permissions: String(PERMISSIONS), integration_type: '0' },
     keeps: { answer: { guild: 'guild.id' } },
+    renewal: 'needless', // every call takes the token of the bot
   },
   once: 'key',
   settlesWithinMs: 70_000, // a post of a forum takes no nonce: no second one while the first may still arrive

@@ -31,7 +31,7 @@ export const canRenew = (
   { providers }: Pick<RenewalDeps, 'providers'>,
   adapter: SocialAdapter,
   { tokens }: Credentials,
-) => providers.renewalOf(adapter, tokens) !== 'none';
+) => ['apart', 'itself'].includes(providers.renewalOf(adapter, tokens));
 
 /** Asks the network for new tokens: by a refresh token or the token itself, else by the fields that a person typed. */
 async function freshTokens(

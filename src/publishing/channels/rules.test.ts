@@ -47,6 +47,9 @@ describe('a token', () => {
     ]);
   });
 
+  test('that no call takes neither needs to be renewed nor ends', () =>
+    expect([isExpiring(login(1), 'needless', at(9)), loginExpiry(login(1), 'needless')]).toEqual([false, null]));
+
   test('needs a person at its end only when nothing else can renew it [S127]', () => {
     const ends = { ...login(60, 'r').tokens!, refreshExpiresAt: at(900) };
     expect([

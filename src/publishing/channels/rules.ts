@@ -10,10 +10,10 @@ const DAY_MS = 86_400_000;
 /**
  * Answers whether a token is to be renewed before it is used: five minutes ahead, and a quarter of its life where that
  * is shorter. One that renews `itself` is lost when it expires, so half of its life ahead, and when it is a day old
- * (Instagram and Threads refuse younger ones).
+ * (Instagram and Threads refuse younger ones). Never where no call takes it.
  */
 export function isExpiring({ tokens, grantedAt }: Credentials, renewal: Renewal, now: Date): boolean {
-  if (!tokens?.expiresAt) return false;
+  if (!tokens?.expiresAt || renewal === 'needless') return false;
   const left = tokens.expiresAt.getTime() - now.getTime();
   const life = tokens.expiresAt.getTime() - grantedAt.getTime();
   if (renewal === 'itself') return left <= life / 2 && now.getTime() - grantedAt.getTime() >= DAY_MS;
@@ -23,10 +23,13 @@ export const isExpired = ({ tokens }: Credentials, now: Date): boolean =>
   tokens?.expiresAt !== undefined && tokens.expiresAt <= now;
 
 /**
- * Answers when a person has to log in again; null where the service renews the token without end, or it does not expire.
+ * Answers when a person has to log in again; null where the service renews the token without end, it does not expire, or
+ * no call takes it.
  */
-export const loginExpiry = ({ tokens }: Credentials, renewal: Renewal): Date | null =>
-  (renewal === 'apart' ? tokens?.refreshExpiresAt : tokens?.expiresAt) ?? null;
+export function loginExpiry({ tokens }: Credentials, renewal: Renewal): Date | null {
+  if (renewal === 'needless') return null;
+  return (renewal === 'apart' ? tokens?.refreshExpiresAt : tokens?.expiresAt) ?? null;
+}
 export const daysLeft = (expiry: Date | null, now: Date): number | null =>
   expiry && Math.max(0, Math.floor((expiry.getTime() - now.getTime()) / DAY_MS));
 

@@ -222,6 +222,14 @@ describe('renewal', () => {
     expect(providers.renewalOf(network({ renewal: 'none' }), { accessToken: 'a', refreshToken: 'r' })).toBe('none');
   });
 
+  test('is needless where calls take another credential: of the tokens nothing is kept that ends', async () => {
+    routes['POST /token'] = () => gives({ access_token: 'a', refresh_token: 'r', expires_in: 60 });
+    expect(await end({ renewal: 'needless' })).toEqual({ accessToken: 'a' });
+    const tokens = { accessToken: 'a', refreshToken: 'r', expiresAt: new Date(0) };
+    expect(await renew({ renewal: 'needless' }, tokens)).toBeUndefined();
+    expect(providers.renewalOf(network({ renewal: 'needless' }), tokens)).toBe('needless');
+  });
+
   test.each([
     ['invalid_grant', { status: 400, body: { error: 'invalid_grant' } }, 'reauthorize'],
     ['invalid_grant inside a 200', { status: 200, body: { error: 'invalid_grant' } }, 'reauthorize'],

@@ -339,7 +339,11 @@ function ownChecks(adapter: SocialAdapter, fixture: SocialFixture): Check[] {
         );
         expect(Object.keys(adapter.tools ?? {}).filter((name) => !named.includes(name))).toEqual([]);
         const wanted = {
-          oauth2: ['authorize', 'exchange', ...('renewal' in login && login.renewal === 'none' ? [] : ['refresh'])],
+          oauth2: [
+            'authorize',
+            'exchange',
+            ...('renewal' in login && typeof login.renewal === 'string' ? [] : ['refresh']),
+          ],
           approval: ['begin', 'approved'],
           credentials: ['signIn', 'refresh'].filter((name) => name in login),
         }[login.kind];

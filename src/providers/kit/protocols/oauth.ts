@@ -55,9 +55,10 @@ export interface OAuth2 {
   longLived?: { at: string; grant: string; tokenName: string; withId?: true };
   /**
    * Default: by the refresh token (RFC 6749 6). `at`, `grant`: by the access token itself while it is valid, by GET
-   * (`ig_refresh_token`, `th_refresh_token`). `none`: a person logs in again (Facebook Login).
+   * (`ig_refresh_token`, `th_refresh_token`). `none`: a person logs in again (Facebook Login). `needless`: calls take
+   * another credential (the bot of Discord), so the end of the tokens means nothing, and is not kept.
    */
-  renewal?: 'none' | { at: string; grant: string };
+  renewal?: 'none' | 'needless' | { at: string; grant: string };
   /** Reads what a person granted where the answer does not list it: `/me/permissions` of the Graph API. */
   permissionsAt?: string;
   /**
@@ -207,12 +208,15 @@ function grantOf(login: OAuth2, clock: Clock, reply: z.output<typeof Reply>): Gr
     const found = pathOf(reply, path);
     return found === undefined ? [] : [[name, found]];
   });
+  const ends = {
+    ...(reply.refresh_token && { refreshToken: reply.refresh_token }),
+    ...(expiresAt && { expiresAt }),
+    ...(refreshExpiresAt && { refreshExpiresAt }),
+  };
   return {
     tokens: {
       accessToken: reply.access_token,
-      ...(reply.refresh_token && { refreshToken: reply.refresh_token }),
-      ...(expiresAt && { expiresAt }),
-      ...(refreshExpiresAt && { refreshExpiresAt }),
+      ...(login.renewal !== 'needless' && ends),
       ...(values.length > 0 && { values: Object.fromEntries(values) as Values }),
     },
     ...(scopes && { scopes }),
@@ -328,7 +332,7 @@ async function lasting(http: Http, clock: Clock, login: OAuth2, app: App, short:
 
 /** Answers whether tokens can be renewed without a person. */
 export function isRenewable({ renewal }: OAuth2, tokens: Tokens | undefined): boolean {
-  if (tokens === undefined || tokens.tokenSecret !== undefined || renewal === 'none') return false;
+  if (tokens === undefined || tokens.tokenSecret !== undefined || typeof renewal === 'string') return false;
   return renewal === undefined ? tokens.refreshToken !== undefined : tokens.expiresAt !== undefined;
 }
 

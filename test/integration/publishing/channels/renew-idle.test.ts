@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Channels } from '../../../../src/publishing/channels/index.ts';
+import { sealCredentials } from '../../../../src/publishing/channels/credentials.ts';
 import { newId } from '../../../../src/platform/kernel/index.ts';
 import { type SocialServer, startSocialServer } from '../../../support/peers/social-server.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
@@ -92,4 +93,16 @@ describe('a login that ends soon, of a channel in which nothing is posted', () =
     expect(await channels.renewIdle(10)).toBe(1);
     expect((await rowOf(id)).needed).toBe(true);
   });
+});
+
+test('a channel of a network whose bot acts needs no login when the stored token of the person has ended', async () => {
+  const id = newId();
+  const tokens = { accessToken: 'a', refreshToken: 'r', expiresAt: new Date(0), values: { guild: '1' } };
+  const app = { clientId: 'the-client', clientSecret: 'the-app-secret', botToken: 'the-bot-token' };
+  const credentials = sealCredentials(world.vault, { values: {}, account: '1', app, tokens, grantedAt: new Date(0) });
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${id}, ${person.orgId}, 'discord', 'v1', '1', 'Bakers', ${credentials})`;
+  expect(await channels.connect(person.orgId, id)).toMatchObject({ once: 'key' });
+  expect(await rowOf(id)).toEqual({ needed: false, credentials, expiresAt: null });
 });
