@@ -6,6 +6,8 @@ import { sentFile } from './_files.ts';
 
 export const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 export const FILE_BYTES = 10_485_760;
+/** Bytes of a file, by the tier of a boosted server. */
+const BOOSTED: Readonly<Record<number, number>> = { 2: 52_428_800, 3: 104_857_600 };
 const FORUM = 15;
 const NAME_CHARACTERS = 100;
 const ALT_CHARACTERS = 1_024;
@@ -31,6 +33,7 @@ export const Message = Named.extend({
   thread: z.object({ message_count: z.int() }).nullish(),
 });
 export const Messages = z.array(Message);
+const Boosted = Named.extend({ premium_tier: z.int().default(0) });
 const Channel = Named.extend({ type: z.int(), guild_id: z.string().optional() });
 const Threads = z.object({
   threads: z.array(Named.extend({ name: z.string(), parent_id: z.string().nullish() })),
@@ -57,10 +60,18 @@ const contentOf = ({ text }: Post): string => text.replace(/<(https?:\/\/[^<>\s]
 const nameOf = ({ plain }: Post): string =>
   Array.from(plain.trim().split('\n')[0]!).slice(0, NAME_CHARACTERS).join('').trim() || 'Post';
 
+type Line = Pick<Connection, 'http' | 'account'>;
+
+/** What a server takes of one file. */
+export const fileBytesOf = async ({ http, account }: Line): Promise<number> =>
+  BOOSTED[(await http.get(`/guilds/${account}`, Boosted)).premium_tier] ?? FILE_BYTES;
+
 /** A message as JSON, or as a form with its files; `whole` puts it into the body of the call. */
-async function bodyOf({ media, ...post }: Post, whole: (message: object) => object): Promise<Call> {
+async function bodyOf(line: Line, { media, ...post }: Post, whole: (message: object) => object): Promise<Call> {
   const files = [];
-  for (const item of media) files.push(await sentFile(item, { maxBytes: FILE_BYTES, types: IMAGE_TYPES }));
+  const isLarge = media.some(({ kind, size }) => kind === 'image' && size > FILE_BYTES);
+  const maxBytes = isLarge ? await fileBytesOf(line) : FILE_BYTES; // pictures are scaled to it
+  for (const item of media) files.push(await sentFile(item, { maxBytes, types: IMAGE_TYPES }));
   const json = whole({
     content: contentOf({ media, ...post }),
     allowed_mentions: { parse: ['users', 'roles'] },
@@ -77,25 +88,20 @@ async function bodyOf({ media, ...post }: Post, whole: (message: object) => obje
 }
 
 /** Sends a message; a repeat within some minutes answers the first one. Answers its id. */
-export async function sendMessage(
-  { http }: Pick<Connection, 'http'>,
-  channel: string,
-  post: Post,
-  answered?: string,
-): Promise<string> {
-  const body = await bodyOf(post, (message) => ({
+export async function sendMessage(line: Line, channel: string, post: Post, answered?: string): Promise<string> {
+  const body = await bodyOf(line, post, (message) => ({
     ...message,
     ...(answered !== undefined && { message_reference: { message_id: answered, fail_if_not_exists: false } }),
     nonce: nonceOf(post),
     enforce_nonce: true,
   }));
-  return (await http.post(`/channels/${channel}/messages`, Named, body)).id;
+  return (await line.http.post(`/channels/${channel}/messages`, Named, body)).id;
 }
 
 /** Opens a post of a forum; its first message has the id of the post. */
-export async function openForumPost({ http }: Pick<Connection, 'http'>, channel: string, post: Post): Promise<string> {
-  const body = await bodyOf(post, (message) => ({ name: nameOf(post), message }));
-  return (await http.post(`/channels/${channel}/threads`, Named, body)).id;
+export async function openForumPost(line: Line, channel: string, post: Post): Promise<string> {
+  const body = await bodyOf(line, post, (message) => ({ name: nameOf(post), message }));
+  return (await line.http.post(`/channels/${channel}/threads`, Named, body)).id;
 }
 
 /** The thread below a message, opened where there is none; it has the id of the message. */
@@ -107,10 +113,7 @@ export async function threadBelow(http: Http, { id }: Pick<Published, 'id'>, pos
 }
 
 /** The chosen channel: one app serves many servers, and writes to channels of the connected one only. */
-export async function chosenChannel(
-  { http, account }: Pick<Connection, 'http' | 'account'>,
-  id: string,
-): Promise<{ isForum: boolean }> {
+export async function chosenChannel({ http, account }: Line, id: string): Promise<{ isForum: boolean }> {
   const { guild_id: guild, type } = await http.get(`/channels/${id}`, Channel);
   if (guild !== account) throw refused('rejected', 'The channel belongs to another server');
   return { isForum: type === FORUM };
@@ -127,7 +130,7 @@ export async function similarIn(http: Http, channel: string, post: Post, since: 
 
 /** Ids of posts of a forum since then that look like the post. */
 export async function similarInForum(
-  { http, account }: Pick<Connection, 'http' | 'account'>,
+  { http, account }: Line,
   forum: string,
   post: Post,
   since: Date,

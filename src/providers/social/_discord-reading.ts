@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { CommentTold, Operations } from './_contract.ts';
-import { FILE_BYTES, guildOf, Message, messageAt, Messages, partsOf } from './_discord-messages.ts';
+import { fileBytesOf, guildOf, Message, messageAt, Messages, partsOf } from './_discord-messages.ts';
 import { chosenPage } from './_pages.ts';
 import { seriesOfNow } from './_series.ts';
 import { countsOfEach } from './_told.ts';
@@ -12,7 +12,6 @@ const Guild = z.object({
   id: z.string(),
   name: z.string(),
   icon: z.string().nullish(),
-  premium_tier: z.int().optional(),
   approximate_member_count: z.int().nullish(),
 });
 const Channels = z.array(z.object({ id: z.string(), name: z.string(), type: z.int() }));
@@ -24,8 +23,6 @@ const Roles = z.array(z.object({ id: z.string(), name: z.string(), managed: z.bo
 const POSTABLE = [0, 5, 15];
 /** Messages and answers; others tell what happened, such as that a thread was opened. */
 const WRITTEN = [0, 19];
-/** Bytes of a file, by the tier of a boosted server. */
-const BOOSTED: Readonly<Record<number, number>> = { 2: 52_428_800, 3: 104_857_600 };
 const PAGE = 100;
 
 const imageOf = (kind: 'avatars' | 'icons', id: string, hash: string | null | undefined): string | undefined =>
@@ -67,9 +64,9 @@ export const discordReading = {
     const { id, name, icon } = await http.get(`/guilds/${guild}`, Guild);
     return { id, name, handle: name, picture: imageOf('icons', id, icon) };
   },
-  async channelLimits({ http, account }) {
-    const { premium_tier: tier = 0 } = await http.get(`/guilds/${account}`, Guild);
-    return { video: { bytes: BOOSTED[tier] ?? FILE_BYTES } };
+  async channelLimits(line) {
+    const file = { bytes: await fileBytesOf(line) };
+    return { image: file, video: file, document: file };
   },
   async comments({ http, account, published, cursor }) {
     const { message: below } = partsOf(published.id);

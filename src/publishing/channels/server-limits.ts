@@ -10,13 +10,22 @@ const MOST_MEDIA = 100;
 const MOST_TYPES = 100;
 
 /** The limits of a server as they are kept. */
-export const boundedLimits = ({ text, linkLength, media, mediaTypes, image, video }: ServerLimits): ServerLimits => ({
+export const boundedLimits = ({
+  text,
+  linkLength,
+  media,
+  mediaTypes,
+  image,
+  video,
+  document,
+}: ServerLimits): ServerLimits => ({
   ...(text !== undefined && { text: Math.min(text, MOST_TEXT) }),
   ...(media !== undefined && { media: Math.min(media, MOST_MEDIA) }),
   ...(mediaTypes && { mediaTypes: mediaTypes.slice(0, MOST_TYPES) }),
   ...(linkLength !== undefined && { linkLength }),
   ...(image && { image }),
   ...(video && { video }),
+  ...(document && { document }),
 });
 
 /** The limits of a channel: those of its network, and what its server said. */
