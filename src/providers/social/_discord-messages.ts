@@ -11,6 +11,9 @@ const BOOSTED: Readonly<Record<number, number>> = { 2: 52_428_800, 3: 104_857_60
 const FORUM = 15;
 const NAME_CHARACTERS = 100;
 const ALT_CHARACTERS = 1_024;
+/** Messages that are read to find a post: 1,000. */
+const PAGE = 100;
+const PAGES = 10;
 /** Of 2015-01-01, from which ids count. */
 const EPOCH_MS = 1_420_070_400_000;
 
@@ -51,7 +54,7 @@ export const messageAt = (guild: string, channel: string, message: string): Publ
 /** The server that the address of a message names; one that a person named by its id alone has no address. */
 export const guildOf = ({ url }: Pick<Published, 'url'>, account: string): string => url.split('/')[4] ?? account;
 /** The least id of a message from that time on. */
-const idSince = (since: Date): string => String(BigInt(since.getTime() - EPOCH_MS) << 22n);
+const idSince = (since: Date): bigint => BigInt(since.getTime() - EPOCH_MS) << 22n;
 /** A uuid in 22 characters: Discord takes 25. */
 const nonceOf = ({ id }: Post): string => Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url');
 /** Discord shows no preview of a link in angle brackets. */
@@ -119,13 +122,27 @@ export async function chosenChannel({ http, account }: Line, id: string): Promis
   return { isForum: type === FORUM };
 }
 
+/** Yields the messages of a channel since then, the oldest pages first. Throws when there are too many. */
+async function* messagesSince(http: Http, channel: string, since: Date) {
+  let last = idSince(since);
+  for (let page = 0; page < PAGES; page += 1) {
+    const query = { after: String(last), limit: String(PAGE) };
+    const messages = (await http.find(`/channels/${channel}/messages`, Messages, { query })) ?? [];
+    yield* messages;
+    if (messages.length < PAGE) return;
+    for (const { id } of messages) if (BigInt(id) > last) last = BigInt(id);
+  }
+  throw refused('unavailable', `The channel has more than ${PAGE * PAGES} messages since then`);
+}
+
+const isSimilar = ({ content, attachments }: z.output<typeof Message>, post: Post): boolean =>
+  content === contentOf(post) && attachments.length === post.media.length;
+
 /** Ids of messages of a channel since then that look like the post, whoever wrote them. */
 export async function similarIn(http: Http, channel: string, post: Post, since: Date): Promise<string[]> {
-  const query = { after: idSince(since), limit: '100' };
-  const messages = (await http.find(`/channels/${channel}/messages`, Messages, { query })) ?? [];
-  return messages
-    .filter(({ content, attachments }) => content === contentOf(post) && attachments.length === post.media.length)
-    .map(({ id }) => id);
+  const found: string[] = [];
+  for await (const message of messagesSince(http, channel, since)) if (isSimilar(message, post)) found.push(message.id);
+  return found;
 }
 
 /** Ids of posts of a forum since then that look like the post. */
@@ -137,8 +154,8 @@ export async function similarInForum(
 ): Promise<string[]> {
   const { threads } = await http.get(`/guilds/${account}/threads/active`, Threads);
   const own = threads.filter(
-    ({ id, name, parent_id }) => parent_id === forum && name === nameOf(post) && BigInt(id) >= BigInt(idSince(since)),
+    ({ id, name, parent_id }) => parent_id === forum && name === nameOf(post) && BigInt(id) >= idSince(since),
   );
-  const found = await Promise.all(own.map(({ id }) => similarIn(http, id, post, since)));
-  return own.map(({ id }) => id).filter((id, n) => found[n]!.includes(id));
+  const first = await Promise.all(own.map(({ id }) => http.find(partsOf(`${id}/${id}`).path, Message)));
+  return own.map(({ id }) => id).filter((_, n) => first[n] && isSimilar(first[n], post));
 }

@@ -35,6 +35,10 @@ const FileInfo = Ok.extend({
 /** `files`: the uploaded files of the post in order; nobody sees them before they are shared. */
 const Saved = z.object({ files: z.array(z.string()) }).catch({ files: [] });
 
+/** Messages that are read to find a post: 2,000. */
+const PAGE = 200;
+const PAGES = 10;
+
 /** An id of ours is that of the channel and the time of the message, which is its id there. */
 export const partsOf = (id: string) => {
   const [channel = '', ts = ''] = id.split('/');
@@ -100,25 +104,22 @@ export async function sharedMessage(http: Http, saved: unknown): Promise<Publish
   return (await addresses(http))(shown[0], shown[1][0].ts);
 }
 
-/** The message of this channel, or of a thread in it, that has the id of the post. */
+/** The message of this channel, or of a thread in it, that has the id of the post. Throws when there are too many. */
 export async function ownMessage(
   http: Http,
   { channel, ts, post, since }: { channel: string; ts: string | undefined; post: Post; since: Date },
 ): Promise<Published | undefined> {
-  const { messages, has_more: hasMore } = await http.get(
-    ts === undefined ? '/conversations.history' : '/conversations.replies',
-    Messages,
-    {
-      query: {
-        channel,
-        ts,
-        oldest: String(since.getTime() / 1_000),
-        limit: '200',
-        include_all_metadata: 'true',
-      },
-    },
-  );
-  const own = messages.find(({ metadata }) => metadata?.event_payload.post_id === post.id);
-  if (!own && hasMore) throw refused('unavailable', 'There are too many messages since then');
-  return own && (await addresses(http))(channel, own.ts);
+  const path = ts === undefined ? '/conversations.history' : '/conversations.replies';
+  const oldest = String(since.getTime() / 1_000);
+  let cursor: string | undefined;
+  for (let page = 0; page < PAGES; page += 1) {
+    const query = { channel, ts, oldest, limit: String(PAGE), include_all_metadata: 'true', cursor };
+    const { messages, has_more: hasMore, response_metadata: more } = await http.get(path, Messages, { query });
+    const own = messages.find(({ metadata }) => metadata?.event_payload.post_id === post.id);
+    if (own) return (await addresses(http))(channel, own.ts);
+    if (!hasMore) return undefined;
+    cursor = more?.next_cursor;
+    if (!cursor) break;
+  }
+  throw refused('unavailable', `There are more than ${PAGE * PAGES} messages since then`);
 }

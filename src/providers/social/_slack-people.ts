@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
 import type { AsTold, Mention } from './_contract.ts';
+import { allPages } from './_lists.ts';
 import { Done } from './_slack-messages.ts';
 
 const Person = z.object({
@@ -12,9 +13,14 @@ const Person = z.object({
   profile: z.object({ display_name: z.string().nullish(), image_192: z.string().nullish() }),
 });
 const Found = Done.extend({ user: Person.optional() });
-const People = z.object({ ok: z.literal(true), members: z.array(Person) });
+const People = z.object({
+  ok: z.literal(true),
+  members: z.array(Person),
+  response_metadata: z.object({ next_cursor: z.string().optional() }).optional(),
+});
 type Shown = z.output<typeof Person>;
 const MOST_FOUND = 10;
+const PEOPLE_PAGES = 5;
 const ANSWER_BYTES = 8 * 1024 * 1024;
 const nameOf = ({ name, real_name, profile }: Shown) => profile.display_name || real_name || name;
 
@@ -49,11 +55,19 @@ export const readableText = (text: string, names: ReadonlyMap<string, string>): 
     })
     .replace(/&(?:amp|lt|gt);/g, (entity) => ENTITIES[entity]!);
 
-/** Slack has no search for people: it lists them. */
+/** Slack has no search for people: it lists them. Looks at the first 5,000 of the workspace. */
 export async function peopleLike(http: Http, query: string): Promise<AsTold<Mention>[]> {
-  const { members } = await http.get('/users.list', People, { query: { limit: '1000' }, answerBytes: ANSWER_BYTES });
-  return members
-    .filter((one) => !one.deleted && !one.is_bot && nameOf(one).toLowerCase().includes(query.toLowerCase()))
-    .slice(0, MOST_FOUND)
-    .map((one) => ({ id: one.id, label: nameOf(one), image: one.profile.image_192 }));
+  const isMeant = (one: Shown) =>
+    !one.deleted && !one.is_bot && nameOf(one).toLowerCase().includes(query.toLowerCase());
+  let found = 0;
+  const people = await allPages(PEOPLE_PAGES, async (cursor) => {
+    const { members, response_metadata: more } = await http.get('/users.list', People, {
+      query: { limit: '1000', cursor },
+      answerBytes: ANSWER_BYTES,
+    });
+    const items = members.filter(isMeant);
+    found += items.length;
+    return { items, next: found < MOST_FOUND ? more?.next_cursor : undefined };
+  });
+  return people.slice(0, MOST_FOUND).map((one) => ({ id: one.id, label: nameOf(one), image: one.profile.image_192 }));
 }
