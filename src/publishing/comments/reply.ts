@@ -30,7 +30,8 @@ export async function replyToComment(
   const [clean = ''] = cleanContents([{ field: 'content', content }]);
   const text = contentToText(clean);
   if (text === '') throw invalidField('content', 'must not be empty', 'required');
-  const faults = [...judgeComment(channels.rules(channel.providerId, channel.providerVersion), clean, 'content')];
+  const rules = channels.rules(channel.providerId, channel.providerVersion, channel.serverLimits);
+  const faults = [...judgeComment(rules, clean, 'content')];
   if (faults.length > 0)
     throw validationFailed(faults.map(({ field, message, rule }) => fieldError(field, message, rule)));
   const id = newId();

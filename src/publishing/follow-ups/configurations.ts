@@ -1,5 +1,6 @@
 import { AppError, invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
 import type { AutoPlug, PostPlug, SocialAdapter } from '../../providers/registry/index.ts';
+import type { ChannelView } from '../channels/index.ts';
 import { checkPlugText, isValidValue, PLUG_TEXT } from '../posts/index.ts';
 import {
   activateConfiguration,
@@ -12,7 +13,7 @@ import type { FollowUpsDeps } from './deps.ts';
 import type { PlugValue } from './row.ts';
 
 type Deps = Pick<FollowUpsDeps, 'sql' | 'channels' | 'providers'> & {
-  channels: { get: (orgId: string, id: string) => Promise<{ adapter: SocialAdapter | undefined }> };
+  channels: { get: (orgId: string, id: string) => Promise<Pick<ChannelView, 'adapter' | 'serverLimits'>> };
 };
 
 const autoPlugsOf = ({ plugs = [] }: Pick<SocialAdapter, 'plugs'>): AutoPlug[] =>
@@ -71,14 +72,15 @@ export async function saveConfiguration(
   channelId: string,
   { func, fields }: PlugInput,
 ): Promise<ConfigurationRow> {
-  const { adapter } = await deps.channels.get(orgId, channelId);
+  const { adapter, serverLimits } = await deps.channels.get(orgId, channelId);
   const plug = adapter && autoPlugsOf(adapter).find(({ identifier }) => identifier === func);
   if (!plug) throw invalidField('func', 'names no auto plug of the network of this channel', 'unknown_plug');
   if (plug.disabled) throw pluggedOff('func');
   const values = judgedFields(plug, fields);
   if (plug.act === 'comment') {
     const n = fields.findIndex(({ name }) => name === PLUG_TEXT);
-    checkPlugText(deps.channels.rules(adapter.id, adapter.version), fields[n]?.value ?? '', `fields.${n}.value`);
+    const rules = deps.channels.rules(adapter.id, adapter.version, serverLimits);
+    checkPlugText(rules, fields[n]?.value ?? '', `fields.${n}.value`);
   }
   return upsertConfiguration(deps.sql, { id: newId(), orgId, channelId, func, fields: values });
 }

@@ -1,3 +1,4 @@
+import type { Limits } from '../../providers/registry/index.ts';
 import type { ChannelSnapshot, Link } from '../posts/index.ts';
 
 /** The kinds that there are. */
@@ -47,6 +48,8 @@ export interface FollowUp {
   network: { providerId: string; providerVersion: string };
   /** Of the channel that acts; null: it is gone. */
   channel: ChannelSnapshot | null;
+  /** What its own server takes, where that has said so. */
+  serverLimits: Partial<Limits> | null;
   stop: 'disabled' | 'login' | null;
   /** Of an auto plug; null: it is deleted, or not activated and nothing was sent. */
   fields: readonly PlugValue[] | null;

@@ -88,6 +88,20 @@ const stateOf = async (one: Commented, replyId: string) =>
   (await listed(one)).find(({ id }) => id === replyId)?.reply ?? undefined;
 
 describe('a reply to a comment', () => {
+  test.each([
+    [200, 150, 'posted'],
+    [20, 50, 'longer than 20 characters'],
+  ])('is held against the %i characters of the server of its channel', async (text, length, outcome) => {
+    const one = await commented();
+    await db.sql`
+      update channels set server_limits = ${JSON.stringify({ text })}::text::jsonb where org_id = ${one.orgId}`;
+    const replying = replyTo(one, 'x'.repeat(length));
+    if (outcome !== 'posted') return expect(replying).rejects.toThrow(outcome);
+    const { id } = await replying;
+    await goOn(one);
+    await settles(async () => expect(await stateOf(one, id)).toEqual({ state: 'posted', error: null }));
+  });
+
   test('is written once, below the comment, and announced with what it says [S186, WH18]', async () => {
     const one = await commented();
     expect(await listed(one, { unanswered: true })).toHaveLength(1);

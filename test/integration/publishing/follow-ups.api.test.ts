@@ -264,6 +264,18 @@ describe('plugs of networks and channels', () => {
     expect(await count('plug_configurations')).toBe(before);
   });
 
+  test('take no text that is too long for the server of their channel', async () => {
+    const save = async (text: number, value: string) => {
+      await product.db.sql`
+        update channels set server_limits = ${JSON.stringify({ text })}::text::jsonb where id = ${second}`;
+      const sent = { func: COMMENT, fields: [fields[0], { name: 'post', value }] };
+      return (await ann.client.post(`/integrations/${second}/plugs`, sent)).status;
+    };
+    expect(await save(20, 'x'.repeat(30))).toBe(400);
+    expect(await save(40, 'x'.repeat(30))).toBe(201);
+    await product.db.sql`update channels set server_limits = null where id = ${second}`;
+  });
+
   test('need the permission channels:update [PL19]', async () => {
     await product.db.sql`update memberships set role_key = 'viewer' where user_id = ${ann.userId}`;
     try {

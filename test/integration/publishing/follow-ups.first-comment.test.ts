@@ -145,6 +145,44 @@ test('a network that fails is tried again after 1, 5 and 30 minutes, and then no
   expect(below.asked.filter((one) => one.below === `r-${post.id}`)).toHaveLength(4);
 });
 
+describe('a server with limits of its own', () => {
+  const takes = (channelId: string, text: number) => db.sql`
+    update channels set server_limits = ${JSON.stringify({ text })}::text::jsonb where id = ${channelId}`;
+  /** A post whose comment has so many characters, at a network of 100, in a channel whose server takes so many. */
+  async function publishAt(text: number, length: number, behave?: BelowPosts['behave']) {
+    below.behave = behave;
+    const { orgId, channelId } = await seedOrg(db.sql);
+    await takes(channelId, text);
+    const post = newPost(channelId, { settings: { firstComment: 'x'.repeat(length) } });
+    await admit(world, orgId, [post]);
+    await settled(db.sql, orgId);
+    return { orgId, post };
+  }
+
+  test('takes a comment that the network in general does not', async () => {
+    const { post } = await publishAt(200, 150);
+    await untilState(post.id, 'done');
+    expect(madeFor(post)).toMatchObject([{ text: 'x'.repeat(150) }]);
+  });
+
+  test('is not asked for a comment that it does not take', async () => {
+    const { orgId, post } = await publishAt(20, 50);
+    await untilState(post.id, 'failed');
+    expect(below.asked.filter((one) => one.below === `r-${post.id}`)).toEqual([]);
+    expect((await shown(orgId, post.id)).firstComment.error).toContain('longer than 20 characters');
+  });
+
+  test('is asked for a comment whose answer was lost, also when it takes less since', async () => {
+    const { post } = await publishAt(200, 150, async ({ account }, accept) => {
+      await takes(account, 20);
+      accept();
+      throw lostAnswer();
+    });
+    await untilState(post.id, 'done');
+    expect(madeFor(post)).toHaveLength(1);
+  });
+});
+
 describe('a lost answer', () => {
   test('is looked up and adopted: no second comment [PO8]', async () => {
     const { post } = await publishWith(async (_, accept) => {

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { isValidValue } from './follow-ups.ts';
+import type { PostPlug } from '../../../providers/registry/index.ts';
 import { plugsOf } from '../../../providers/social/_plugs.ts';
+import type { NetworkRules } from '../ports.ts';
+import { checkFollowUps, isValidValue } from './follow-ups.ts';
 
 test.each([
   ['^\\d{1,9}$', '10', true],
@@ -19,4 +21,48 @@ test('every pattern of a plug is one repeated class of characters, so that no va
   const plugs = plugsOf('any', ['auto-repost', 'auto-comment', 'repost-from', 'comment-from']);
   const patterns = plugs.flatMap(({ fields }) => fields.flatMap(({ validation = '' }) => validation));
   for (const pattern of patterns) expect(pattern).toMatch(/^\^(\\d|\[[^\]]+\])(\{\d+,\d*\}|[+*])\$$/);
+});
+
+test('the text of a plug is held against what the server of each picked channel takes', () => {
+  const postPlugs = plugsOf('any', ['comment-from']) as PostPlug[]; // it acts by picked channels
+  const channelAt = (text: number | undefined) => ({
+    providerId: 'any',
+    providerVersion: 'v1',
+    serverLimits: text === undefined ? null : { text },
+  });
+  const channels = new Map([
+    ['usual', channelAt(undefined)],
+    ['more', channelAt(200)],
+    ['less', channelAt(20)],
+  ]);
+  const rulesOf = (_id: string, _version: string, server?: { text?: number } | null) =>
+    ({
+      title: 'Any',
+      limits: { text: 100, unit: 'characters', media: 0, mediaTypes: [], ...server },
+      threads: 'reply',
+      write: (content: string) => ({ text: content, plain: content, counted: content }),
+    }) as unknown as NetworkRules; // what a text is judged by
+  const check = (length: number, ...ids: string[]) =>
+    checkFollowUps(
+      {
+        'plug--any-comment-from--active': true,
+        'plug--any-comment-from--integrations': ids.map((id) => ({ id })),
+        'plug--any-comment-from--post': 'x'.repeat(length),
+      },
+      'settings',
+      { postPlugs },
+      { channels, rulesOf },
+    );
+  expect(() => check(150, 'more')).not.toThrow();
+  expect(() => check(50, 'usual', 'more')).not.toThrow();
+  for (const ids of [
+    ['usual', 'more'],
+    ['more', 'usual'],
+  ])
+    expect(() => check(150, ...ids)).toThrow(/longer than 100/);
+  for (const ids of [
+    ['usual', 'less'],
+    ['less', 'usual'],
+  ])
+    expect(() => check(50, ...ids)).toThrow(/longer than 20/);
 });

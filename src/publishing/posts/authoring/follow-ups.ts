@@ -8,7 +8,7 @@ import {
   type PostPlug,
   type SettingValues,
 } from '../../../providers/registry/index.ts';
-import type { NetworkRules } from '../ports.ts';
+import type { ChannelsPort, NetworkRules } from '../ports.ts';
 import type { ChannelSummary } from './channels.ts';
 
 // What is to follow the publication of a post, as its settings say it: `firstComment`, and `plug--<identifier>--…` (S145).
@@ -112,11 +112,11 @@ const idsOf = (value: unknown): string[] =>
       )
     : [];
 
-type Acting = Pick<ChannelSummary, 'providerId' | 'providerVersion'>;
+type Acting = Pick<ChannelSummary, 'providerId' | 'providerVersion' | 'serverLimits'>;
 /** The channels that plugs can name, and what their networks take. */
 interface Actors {
   channels: ReadonlyMap<string, Acting>;
-  rulesOf: (providerId: string, providerVersion: string) => NetworkRules;
+  rulesOf: ChannelsPort['rules'];
 }
 
 /**
@@ -167,10 +167,17 @@ function checkChannels({ pickIntegration }: PostPlug, value: unknown, at: string
   });
 }
 
-/** What the networks of these channels take, each once. */
+/** What the networks of these channels take, or their servers, each once. */
 const networksOf = (channels: readonly Acting[], { rulesOf }: Actors): NetworkRules[] => {
-  const networks = new Map(channels.map((channel) => [`${channel.providerId}@${channel.providerVersion}`, channel]));
-  return [...networks.values()].map(({ providerId, providerVersion }) => rulesOf(providerId, providerVersion));
+  const networks = new Map(
+    channels.map((channel) => {
+      const { providerId, providerVersion, serverLimits } = channel;
+      return [JSON.stringify([providerId, providerVersion, serverLimits]), channel];
+    }),
+  );
+  return [...networks.values()].map(({ providerId, providerVersion, serverLimits }) =>
+    rulesOf(providerId, providerVersion, serverLimits),
+  );
 };
 
 /** Refuses the text of a plug that the network would not take as a comment: 400 naming `field`. */
