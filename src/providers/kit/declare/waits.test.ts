@@ -3,6 +3,11 @@ import { QUOTA_MS, quotaWaitMs, retryAfterMs, statedWaitMs } from './waits.ts';
 
 const NOW = new Date('2026-01-01T00:00:00Z');
 const at = (seconds: number) => String(NOW.getTime() / 1000 + seconds);
+/** What is left of a limit of 24 hours at X, and when it begins anew. */
+const dayOf = (whose: 'app' | 'user', left: number, seconds: number) => ({
+  [`x-${whose}-limit-24hour-remaining`]: String(left),
+  [`x-${whose}-limit-24hour-reset`]: at(seconds),
+});
 const usage = (...minutes: unknown[]) => ({
   'x-business-use-case-usage': JSON.stringify({
     '17': minutes.map((one) => ({ type: 'pages', call_count: 100, estimated_time_to_regain_access: one })),
@@ -21,6 +26,10 @@ describe('retryAfterMs', () => {
     [{ 'retry-after': '999999' }, 86_400_000],
     [{ 'x-rate-limit-reset': at(900) }, 900_000],
     [{ 'x-rate-limit-reset': at(-5) }, 0],
+    [{ 'x-rate-limit-reset': at(900), ...dayOf('user', 0, 7_200) }, 7_200_000],
+    [{ 'x-rate-limit-reset': at(900), ...dayOf('app', 0, 3_600), ...dayOf('user', 0, 7_200) }, 7_200_000],
+    [{ 'x-rate-limit-reset': at(900), ...dayOf('app', 3, 3_600), ...dayOf('user', 5, 7_200) }, 900_000],
+    [{ 'x-rate-limit-reset': at(900), 'x-user-limit-24hour-remaining': '0' }, 900_000],
     [{ 'x-ratelimit-reset': at(20) }, 20_000],
     [{ 'x-ratelimit-reset': '594.0' }, 594_000],
     [{ 'x-ratelimit-reset': '2026-01-01T00:05:00.000Z' }, 300_000],

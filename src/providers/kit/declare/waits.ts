@@ -63,12 +63,25 @@ const READERS: readonly Reader[] = [
   inBody('parameters', 'retry_after'),
   inBody('retry_after_seconds'),
   inMinutes('retry_after_minutes'),
+  ({ headers }) => usedUpOfDay(headers),
   header('x-rate-limit-reset'),
   header('x-ratelimit-reset'),
   header('ratelimit-reset'),
   ({ body }) => retryInfo(body),
   ({ headers }) => minutesUntilAccess(headers.get('x-business-use-case-usage')),
 ];
+
+/**
+ * Reads which limit of 24 hours is used up at X, beside `x-rate-limit-reset`, which is that of a quarter of an hour;
+ * answers when the last one begins anew.
+ */
+function usedUpOfDay(headers: Headers): number | undefined {
+  const ends = ['x-app-limit-24hour', 'x-user-limit-24hour']
+    .filter((limit) => headers.get(`${limit}-remaining`) === '0')
+    .map((limit) => Number(headers.get(`${limit}-reset`)))
+    .filter((end) => end > 0);
+  return ends.length > 0 ? Math.max(...ends) : undefined;
+}
 
 /** Reads the `RetryInfo` of Google's errors: `{"error":{"details":[{"retryDelay":"37.5s"}]}}`; answers seconds. */
 function retryInfo(body: unknown): string | undefined {
