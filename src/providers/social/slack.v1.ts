@@ -17,7 +17,7 @@ export default social({
   website: 'https://slack.com',
   authType: 'oauth2',
   setupNotes:
-    'Private channels need an invitation of the app. Without the history scopes a message whose answer was lost is not looked up, and comments are not read; Slack lets apps that are distributed outside its marketplace read histories about once a minute. People to mention are looked for among the first 5,000 of the workspace; the list of channels has the first 2,000.',
+    'Private channels need an invitation of the app. Without the history scopes a message whose answer was lost is not looked up, and comments are not read; Slack lets apps that are distributed outside its marketplace read histories about once a minute. People to mention are looked for among the first 5,000 of the workspace; the list of channels has the first 2,000. Slack may show a text of more than 4,000 characters as several messages.',
   credentials: {},
   app: clientApp,
   api: 'https://slack.com/api',
