@@ -70,6 +70,7 @@ export async function openPeopleWing({
       };
     },
     urlOfPicture: ports.urlOfPicture,
+    log: logs.of('identity'),
   });
   const auth = opened.use(
     openAuth({
@@ -124,6 +125,7 @@ export async function openPeopleWing({
     frontendUrl,
     backendUrl: config.http.backendUrl,
     retentionDays: config.retention.notifications,
+    log: logs.of('notifications'),
   };
   const notifications = openNotifications(notices);
   return wing(opened, {

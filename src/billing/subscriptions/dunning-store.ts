@@ -4,17 +4,20 @@ import type { Sql } from '../../platform/db/index.ts';
  * Organizations with a transition due: something of a grace period is due, or a trial is over and the processor, asked
  * an hour ago or not yet, has not said how it goes on.
  */
-export async function orgsDue(sql: Sql, limit: number): Promise<string[]> {
+export async function orgsDue(sql: Sql, limit: number, without: readonly string[]): Promise<string[]> {
+  const others = sql`org_id <> all(${[...without]}::uuid[])`;
   const rows = await sql<{ orgId: string }[]>`
     (select org_id as "orgId"
       from subscriptions /* all orgs */
       where grace_due_at <= now()
+        and ${others}
       order by grace_due_at
       limit ${limit})
     union
     (select org_id
       from subscriptions /* all orgs */ s
       where is_trial
+        and ${others}
         and trial_ends_at <= now() - interval '1 hour'
         and updated_at <= now() - interval '1 hour'
         and not exists (

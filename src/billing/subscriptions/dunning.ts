@@ -56,9 +56,12 @@ export function openDunning({ sql, lockOrg, pausePosts, notices, apply, afterwar
       afterwards(orgId);
     },
     nextTransition: (orgId) => store.nextTransition(sql, orgId),
-    sweep: async (limit) =>
-      runEach(await store.orgsDue(sql, limit), run, (err, orgId) =>
-        log.warn({ orgId, err }, 'dunning of an organization failed, repeated by the next sweep'),
-      ),
+    sweep: (limit) =>
+      runEach<string>(limit, {
+        find: (most, tried) => store.orgsDue(sql, most, tried),
+        work: run,
+        failed: (err, orgId) =>
+          log.warn({ orgId, err }, 'dunning of an organization failed, repeated by the next sweep'),
+      }),
   };
 }

@@ -2,7 +2,14 @@ import { bind, newId } from '../../platform/kernel/index.ts';
 import { runEach } from '../../platform/db/index.ts';
 import { startWorker } from '../../platform/flow/index.ts';
 import { collectChannel } from './collecting/collect.ts';
-import { addSchedules, claimCollections, findEndedRuns, giveUpLate, openRuns } from './collecting/collection-store.ts';
+import {
+  addSchedules,
+  claimCollections,
+  findEndedRuns,
+  giveUpLate,
+  openRuns,
+  type RunKey,
+} from './collecting/collection-store.ts';
 import { completeRun } from './collecting/complete.ts';
 import { type AnalyticsDeps, hasNumbers } from './deps.ts';
 import { exportNumbers } from './reading/export.ts';
@@ -29,11 +36,11 @@ async function runCollections(deps: AnalyticsDeps, limit: number): Promise<numbe
     .flatMap((adapter) => (hasNumbers(deps, adapter) ? [`${adapter.id}@${adapter.version}`] : []));
   const late = await giveUpLate(sql, limit);
   const due = await openRuns(sql, networks, limit);
-  const completed = await runEach(
-    await findEndedRuns(sql, limit),
-    (run) => completeRun(deps, run),
-    (err, run) => log.warn({ err, ...run }, 'the numbers of a day could not be completed, tried again'),
-  );
+  const completed = await runEach<RunKey>(limit, {
+    find: (most, tried) => findEndedRuns(sql, most, tried),
+    work: (run) => completeRun(deps, run),
+    failed: (err, run) => log.warn({ err, ...run }, 'the numbers of a day could not be completed, tried again'),
+  });
   return Math.max(late, due, completed);
 }
 

@@ -59,13 +59,14 @@ export async function setDisabled(sql: Sql, orgId: string, disabled: boolean): P
  * Shut orgs in which a channel is about to publish all the same: what was under way when the org was shut came back to
  * the queue.
  */
-export async function restlessOrgs(sql: Sql, limit: number): Promise<string[]> {
+export async function restlessOrgs(sql: Sql, limit: number, without: readonly string[]): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     /* all orgs */
     select o.id
     from organizations o
     where o.disabled_at is not null
       and exists (select 1 from channels c where c.org_id = o.id and c.deleted_at is null and c.next_due_at is not null)
+      and o.id <> all(${[...without]}::uuid[])
     limit ${limit}`;
   return rows.map(({ id }) => id);
 }

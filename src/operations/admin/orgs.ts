@@ -88,11 +88,12 @@ export function openAdminOrgs({ sql, billing, plans, queues, log }: AdminOrgsNee
     },
 
     async keepStill(limit) {
-      return runEach(
-        await store.restlessOrgs(sql, limit),
-        (orgId) => sql.begin((tx) => queues.pause(tx, orgId, REASON)),
-        (err, orgId) => log.warn({ err, orgId }, 'a disabled organization could not be paused again, tried again'),
-      );
+      return runEach<string>(limit, {
+        find: (most, tried) => store.restlessOrgs(sql, most, tried),
+        work: (orgId) => sql.begin((tx) => queues.pause(tx, orgId, REASON)),
+        failed: (err, orgId) =>
+          log.warn({ err, orgId }, 'a disabled organization could not be paused again, tried again'),
+      });
     },
   };
 }

@@ -1,6 +1,7 @@
 import { changeAuditLog, forgetActors, writeAudit } from '../../platform/audit/index.ts';
-import type { Database, Sql } from '../../platform/db/index.ts';
+import { type Database, runEach, type Sql } from '../../platform/db/index.ts';
 import { AppError, bind, equalSecrets, invalidField, isId, newId, notFound } from '../../platform/kernel/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
 import {
   checkCategories,
   completePreferences,
@@ -102,6 +103,7 @@ interface IdentityDeps {
   ) => Promise<Record<string, number>>;
   /** The public address of a stored picture. */
   urlOfPicture: (storageKey: string) => string;
+  log: Pick<Log, 'warn'>;
 }
 
 const disabled = () => new AppError('invalid_request', 'Registration is disabled');
@@ -307,14 +309,21 @@ async function forget({ forgetAddresses }: IdentityDeps, tx: Sql, people: readon
 
 /**
  * Deletes users who have been gone for 30 days, with what is kept by their address, and out of the audit log, at most
- * `limit`; answers how many.
+ * `limit`; answers how many. One who cannot be deleted holds up no other.
  */
-const dropRemoved = (deps: IdentityDeps, limit: number): Promise<number> =>
-  changeAuditLog(deps.sql, async (tx) => {
-    const people = await store.dropRemovedUsers(tx, limit);
-    if (people.length > 0) await forget(deps, tx, people);
-    return people.length;
+function dropRemoved(deps: IdentityDeps, limit: number): Promise<number> {
+  const drop = (userIds: readonly string[]) =>
+    changeAuditLog(deps.sql, async (tx) => {
+      const people = await store.dropRemovedUsers(tx, userIds);
+      if (people.length > 0) await forget(deps, tx, people);
+    });
+  return runEach<string>(limit, {
+    find: (most, tried) => store.findRemovedUsers(deps.sql, most, tried),
+    together: drop, // the audit log is read as a whole for any number of them
+    work: (userId) => drop([userId]),
+    failed: (err, userId) => deps.log.warn({ err, userId }, 'a removed user could not be deleted, tried again'),
   });
+}
 
 /** The same at once, of a user who was removed, in a transaction of `changeAuditLog`. Answers rows by table. */
 async function erase(deps: IdentityDeps, tx: Sql, userId: string) {

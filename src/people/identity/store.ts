@@ -254,9 +254,21 @@ export interface ErasedUser {
   email: string;
   deletedAt: Date;
 }
-export const dropRemovedUsers = (sql: Sql, limit: number) => sql<ErasedUser[]>`
+export async function findRemovedUsers(sql: Sql, limit: number, without: readonly string[]): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    select id
+    from users
+    where deleted_at < now() - interval '30 days'
+      and id <> all(${[...without]}::uuid[])
+    order by deleted_at
+    limit ${limit}`;
+  return rows.map(({ id }) => id);
+}
+/** Those of these who have been gone for 30 days. */
+export const dropRemovedUsers = (sql: Sql, userIds: readonly string[]) => sql<ErasedUser[]>`
   delete from users
-  where id in (select id from users where deleted_at < now() - interval '30 days' order by deleted_at limit ${limit})
+  where id = any(${[...userIds]}::uuid[])
+    and deleted_at < now() - interval '30 days'
   returning id, email, deleted_at as "deletedAt"`;
 export const dropRemovedUser = (sql: Sql, userId: string) => sql<ErasedUser[]>`
   delete from users

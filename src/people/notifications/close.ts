@@ -1,12 +1,12 @@
 import type { Mail } from '../../delivery/email/index.ts';
 import type { NewPush } from '../../delivery/push/index.ts';
-import type { Sql } from '../../platform/db/index.ts';
+import { isUnavailable, runEach, type Sql } from '../../platform/db/index.ts';
 import { completePreferences, type Preferences } from '../identity/index.ts';
 import { CATEGORIES, labelOf } from './categories.ts';
 import type { NotificationsDeps } from './deps.ts';
 import { mailOf } from './mail.ts';
 import { waysOf } from './rules.ts';
-import { type ClosedPart, closeWindows } from './window-store.ts';
+import { type ClosedPart, closeWindows, findDueWindows, type WindowKey } from './window-store.ts';
 
 const MOST_LINES = 50;
 /** Windows of one commit for each one of `limit`: what a statement costs is shared by more of them. */
@@ -17,9 +17,22 @@ const COMMITS = 4;
 /**
  * Closes windows that are due, each with one mail or one push of what it collected, in one commit; without lines that
  * its reader still wants there is none. Answers how many were closed; `limit` or more: there may be more that are due.
+ * One that fails holds up no other: where a commit of many fails, each has one of its own.
  */
-export const closeDueWindows = (deps: NotificationsDeps, limit: number): Promise<number> =>
-  closeByCommits(deps, limit * WINDOWS_AT_ONCE, COMMITS);
+export async function closeDueWindows(deps: NotificationsDeps, limit: number): Promise<number> {
+  const { sql, log } = deps;
+  try {
+    return await closeByCommits(deps, limit * WINDOWS_AT_ONCE, COMMITS);
+  } catch (error) {
+    if (isUnavailable(error)) throw error;
+  }
+  return runEach<WindowKey>(limit, {
+    find: (most, tried) => findDueWindows(sql, most, tried),
+    work: (window) => sql.begin(async (tx) => sendClosed(deps, tx, (await closeWindows(tx, 1, window)).parts)),
+    failed: (err, { userId, kind }) =>
+      log.warn({ err, userId, kind }, 'a window of notifications could not be closed, tried again'),
+  });
+}
 
 async function closeByCommits(deps: NotificationsDeps, most: number, commits: number): Promise<number> {
   let next: Promise<number> | undefined;

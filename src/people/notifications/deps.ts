@@ -1,6 +1,7 @@
 import type { Email } from '../../delivery/email/index.ts';
 import type { Push } from '../../delivery/push/index.ts';
 import type { Database } from '../../platform/db/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
 import type { AuthTokens } from '../auth/index.ts';
 import type { Identity } from '../identity/index.ts';
 import type { Live } from './live.ts';
@@ -19,4 +20,5 @@ export interface NotificationsDeps {
   /** Public address of the API, where mails unsubscribe. */
   backendUrl: string;
   retentionDays: number;
+  log: Pick<Log, 'warn'>;
 }

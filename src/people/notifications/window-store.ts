@@ -62,21 +62,39 @@ export interface ClosedPart extends WindowKey {
 /**
  * Closes at most `limit` windows that are due, in the caller's transaction, and answers the first 50 lines of each
  * organization and category, of people who still belong there. Windows that another process closes, or that a notice is
- * being added to, are left.
+ * being added to, are left. `only`: this window alone.
  */
-export async function closeWindows(sql: Sql, limit: number): Promise<{ closed: number; parts: ClosedPart[] }> {
-  const due = await lockDueWindows(sql, limit);
+export async function closeWindows(
+  sql: Sql,
+  limit: number,
+  only?: WindowKey,
+): Promise<{ closed: number; parts: ClosedPart[] }> {
+  const due = await lockDueWindows(sql, limit, only);
   return { closed: due.length, parts: due.length > 0 ? await deleteWindows(sql, due) : [] };
 }
+
+/** Windows that are due, beside those without which they are asked for. */
+export const findDueWindows = (sql: Sql, limit: number, without: readonly WindowKey[]) => sql<
+  WindowKey[]
+>`/* all orgs */
+  select user_id as "userId", kind
+  from notification_windows
+  where due_at <= now()
+    and (user_id, kind) not in (
+      select *
+      from unnest(${without.map(({ userId }) => userId)}::uuid[], ${without.map(({ kind }) => kind)}::text[])
+    )
+  order by due_at
+  limit ${limit}`;
 
 /**
  * A statement of its own: the one that deletes must see every line of a window. It would not see one whose commit comes
  * after it began and before it locks the window, and the window takes its lines with it.
  */
-const lockDueWindows = (sql: Sql, limit: number) => sql<WindowKey[]>`/* all orgs */
+const lockDueWindows = (sql: Sql, limit: number, only: WindowKey | undefined) => sql<WindowKey[]>`/* all orgs */
   select user_id as "userId", kind
   from notification_windows
-  where due_at <= now()
+  where due_at <= now() ${only ? sql`and user_id = ${only.userId} and kind = ${only.kind}` : sql``}
   order by due_at
   limit ${limit}
   for update

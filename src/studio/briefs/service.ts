@@ -1,4 +1,4 @@
-import type { Database, Sql } from '../../platform/db/index.ts';
+import { type Database, runEach, type Sql } from '../../platform/db/index.ts';
 import { atMost } from '../../platform/flow/index.ts';
 import { AppError, bind, type Clock } from '../../platform/kernel/index.ts';
 import { append, type NewFact } from '../../platform/outbox/index.ts';
@@ -7,7 +7,7 @@ import type { Texts } from '../text/index.ts';
 import { type BriefWeek, briefWeek } from './rules.ts';
 import {
   type BriefCounts,
-  claimReaders,
+  claimReader,
   countWeek,
   type DueReader,
   findDueReaders,
@@ -35,20 +35,28 @@ const SUMMARIES_MS = 60_000;
 
 /**
  * Announces what agents and models did in a week, to those who chose to hear it: on Mondays at 08:00 by their clocks,
- * once for each of their organizations, whatever dies meanwhile. Answers how many were looked at.
+ * once for each of their organizations, whatever dies meanwhile. Answers how many were looked at; one that fails holds
+ * up no other.
  */
 async function tellAgentWeeks(deps: BriefsDeps, limit: number): Promise<number> {
-  const { sql, clock } = deps;
+  const { sql, clock, log } = deps;
   await keepReaders(sql, limit);
   const until = clock.monotonic() + SUMMARIES_MS;
-  for (let looked = 0; ;) {
-    const most = Math.min(AT_ONCE, limit - looked);
-    const weeks = new Map((await zonesOfReaders(sql)).map(({ timezone, now }) => [timezone, briefWeek(now, timezone)]));
-    const summed = clock.monotonic() < until ? await sumUpWeeks(deps, weeks, most) : new Map<string, SummedWeek>();
-    const claimed = await sql.begin((tx) => tellClaimed(tx, weeks, summed, most));
-    looked += claimed;
-    if (claimed < most || looked >= limit) return looked;
-  }
+  const weeks: Weeks = new Map(
+    (await zonesOfReaders(sql)).map(({ timezone, now }) => [timezone, briefWeek(now, timezone)]),
+  );
+  let summed = new Map<string, SummedWeek>();
+  return runEach<DueReader>(limit, {
+    atOnce: AT_ONCE,
+    find: async (most, tried) => {
+      const due = await findDueReaders(sql, endedOf(weeks), most, tried);
+      summed = clock.monotonic() < until ? await sumUpWeeks(deps, weeks, due) : new Map();
+      return due;
+    },
+    work: (reader) => sql.begin((tx) => tellReader(tx, weeks, summed, reader)),
+    failed: (err, { orgId, userId }) =>
+      log.warn({ err, orgId, userId }, 'the week of agents could not be told to a reader, tried again'),
+  });
 }
 
 type Weeks = ReadonlyMap<string, BriefWeek>;
@@ -56,38 +64,37 @@ const endedOf = (weeks: Weeks) => [...weeks].map(([timezone, { monday }]) => ({ 
 const keyOf = (weeks: Weeks, { orgId, timezone }: DueReader): string =>
   `${orgId} ${weeks.get(timezone)!.begins.toISOString()}`;
 
-/** Claims readers and announces their weeks, in one commit. */
-async function tellClaimed(tx: Sql, weeks: Weeks, summed: Map<string, SummedWeek>, limit: number): Promise<number> {
-  const claimed = await claimReaders(tx, endedOf(weeks), limit);
-  const facts: NewFact[] = [];
-  for (const reader of claimed) {
-    if (!reader.isTold) continue; // chosen since: the next week is their first one
-    const { orgId, userId } = reader;
-    const week = weeks.get(reader.timezone)!;
-    const key = keyOf(weeks, reader);
-    const known = summed.get(key) ?? { counts: await countWeek(tx, orgId, week), summary: null };
-    summed.set(key, known);
-    if (hasHappened(known.counts)) facts.push(factOf(orgId, userId, week, known));
-  }
-  await append(tx, facts);
-  return claimed.length;
+/** Claims a reader and announces the week, in one commit. */
+async function tellReader(tx: Sql, weeks: Weeks, summed: Map<string, SummedWeek>, reader: DueReader): Promise<void> {
+  const { orgId, userId, timezone, isTold } = reader;
+  const week = weeks.get(timezone)!;
+  if (!(await claimReader(tx, reader, week.monday))) return;
+  if (!isTold) return; // chosen since: the next week is their first one
+  const key = keyOf(weeks, reader);
+  const known = summed.get(key) ?? { counts: await countWeek(tx, orgId, week), summary: null };
+  summed.set(key, known);
+  if (hasHappened(known.counts)) await append(tx, [factOf(orgId, userId, week, known)]);
 }
 
 /**
  * Has the weeks of readers who are due summed up, each once for all readers of an organization. Nothing is claimed: a
- * process that dies here may have paid for a summary that nobody sees, and the next one tells the week.
+ * process that dies here may have paid for a summary that nobody sees, and the next one tells the week. One that cannot
+ * be counted is left out, and is counted again when it is told.
  */
-async function sumUpWeeks(deps: BriefsDeps, weeks: Weeks, limit: number): Promise<Map<string, SummedWeek>> {
-  const due = (await findDueReaders(deps.sql, endedOf(weeks), limit)).filter(({ isTold }) => isTold);
-  const first = Map.groupBy(due, (reader) => keyOf(weeks, reader));
-  return new Map(
-    await Promise.all(
-      [...first].map(async ([key, [reader]]): Promise<[string, SummedWeek]> => {
-        const counts = await countWeek(deps.sql, reader!.orgId, weeks.get(reader!.timezone)!);
-        return [key, { counts, summary: hasHappened(counts) ? await summaryOf(deps, reader!, counts) : null }];
-      }),
-    ),
+async function sumUpWeeks(deps: BriefsDeps, weeks: Weeks, due: readonly DueReader[]): Promise<Map<string, SummedWeek>> {
+  const first = Map.groupBy(
+    due.filter(({ isTold }) => isTold),
+    (reader) => keyOf(weeks, reader),
   );
+  const summed = new Map<string, SummedWeek>();
+  await Promise.all(
+    [...first].map(async ([key, [reader]]) => {
+      const counts = await countWeek(deps.sql, reader!.orgId, weeks.get(reader!.timezone)!).catch(() => undefined);
+      if (!counts) return;
+      summed.set(key, { counts, summary: hasHappened(counts) ? await summaryOf(deps, reader!, counts) : null });
+    }),
+  );
+  return summed;
 }
 
 /** What a model says of a week; null without a provider, room in the budget, or an answer in time. */

@@ -41,9 +41,11 @@ export const zonesOfReaders = (sql: Sql) => sql<{ timezone: string; now: Date }[
   from agent_brief_readers r
   join user_profiles p on p.user_id = r.user_id`;
 
-export interface DueReader {
+interface ReaderKey {
   orgId: string;
   userId: string;
+}
+export interface DueReader extends ReaderKey {
   timezone: string;
   /** They had chosen the brief before the week ended. */
   isTold: boolean;
@@ -51,40 +53,38 @@ export interface DueReader {
 
 export type EndedWeek = Pick<BriefWeek, 'monday'> & { timezone: string };
 
-const due = (sql: Sql, weeks: readonly EndedWeek[], limit: number): Fragment => sql`
-    select r.org_id, r.user_id, r.told_for, w.timezone, w.monday
-    from unnest(
-      ${weeks.map(({ timezone }) => timezone)}::text[],
-      ${weeks.map(({ monday }) => monday)}::text[]::date[]
-    ) as w (timezone, monday)
-    join user_profiles p on p.timezone = w.timezone
-    join agent_brief_readers r on r.user_id = p.user_id
-    where r.told_for is null
-      or r.told_for < w.monday
-    order by r.org_id, r.user_id
-    limit ${limit}`;
+/** Readers whose week has ended, beside those without which they are asked for. */
+export const findDueReaders = (
+  sql: Sql,
+  weeks: readonly EndedWeek[],
+  limit: number,
+  without: readonly ReaderKey[],
+): Promise<DueReader[]> => sql<DueReader[]>`/* all orgs */
+  select r.org_id as "orgId", r.user_id as "userId", w.timezone, r.told_for is not null as "isTold"
+  from unnest(
+    ${weeks.map(({ timezone }) => timezone)}::text[],
+    ${weeks.map(({ monday }) => monday)}::text[]::date[]
+  ) as w (timezone, monday)
+  join user_profiles p on p.timezone = w.timezone
+  join agent_brief_readers r on r.user_id = p.user_id
+  where (r.told_for is null or r.told_for < w.monday)
+    and (r.org_id, r.user_id) not in (
+      select *
+      from unnest(${without.map(({ orgId }) => orgId)}::uuid[], ${without.map(({ userId }) => userId)}::uuid[])
+    )
+  order by r.org_id, r.user_id
+  limit ${limit}`;
 
-/** Readers who will be told, while nobody has claimed them. */
-export const findDueReaders = (sql: Sql, weeks: readonly EndedWeek[], limit: number): Promise<DueReader[]> => sql<
-  DueReader[]
->`/* all orgs */
-  select org_id as "orgId", user_id as "userId", timezone, told_for is not null as "isTold"
-  from (${due(sql, weeks, limit)}) d`;
-
-/** Claims readers whose week has ended: each is claimed once a week, in the commit of the caller. */
-export const claimReaders = (sql: Sql, weeks: readonly EndedWeek[], limit: number): Promise<DueReader[]> => sql<
-  DueReader[]
->`/* all orgs */
-  with due as (${due(sql, weeks, limit)}
-    for no key update of r
-    skip locked
-  )
-  update agent_brief_readers r
-  set told_for = d.monday
-  from due d
-  where r.org_id = d.org_id
-    and r.user_id = d.user_id
-  returning r.org_id as "orgId", r.user_id as "userId", d.timezone, d.told_for is not null as "isTold"`;
+/** Claims a reader whose week has ended, once a week, in the commit of the caller; false: another process did. */
+export async function claimReader(sql: Sql, { orgId, userId }: ReaderKey, monday: string): Promise<boolean> {
+  const { count } = await sql`
+    update agent_brief_readers r
+    set told_for = ${monday}::date
+    where r.org_id = ${orgId}
+      and r.user_id = ${userId}
+      and (r.told_for is null or r.told_for < ${monday}::date)`;
+  return count > 0;
+}
 
 /** What agents and models did for an organization in a week. */
 export interface BriefCounts {

@@ -123,12 +123,13 @@ async function checkRoomFor(
  * Settles reservations that nobody works on any more by their estimate, at most `limit`; answers how many. One that
  * fails holds up no other.
  */
-const settleLapsed = async ({ sql, log }: Pick<BudgetDeps, 'sql' | 'log'>, limit: number): Promise<number> =>
-  runEach(
-    await store.lapsedReservations(sql, limit),
-    (key) => sql.begin((tx) => settleCost({}, tx, key, undefined, { marked: true })),
-    (err, { orgId, ref }) => log.warn({ err, orgId, ref }, 'a lapsed reservation could not be settled, tried again'),
-  );
+const settleLapsed = ({ sql, log }: Pick<BudgetDeps, 'sql' | 'log'>, limit: number): Promise<number> =>
+  runEach<store.CallKey>(limit, {
+    find: (most, tried) => store.lapsedReservations(sql, most, tried),
+    work: (key) => sql.begin((tx) => settleCost({}, tx, key, undefined, { marked: true })),
+    failed: (err, { orgId, ref }) =>
+      log.warn({ err, orgId, ref }, 'a lapsed reservation could not be settled, tried again'),
+  });
 
 /** The caps of an organization, and at which percentages of them it is told. */
 const getBudget = async ({ sql }: Pick<BudgetDeps, 'sql'>, orgId: string): Promise<BudgetRules> =>

@@ -175,9 +175,15 @@ export const noteAlerted = (
     and starts = ${starts}::date`;
 
 /** Reservations whose time is over, at most `limit`. */
-export const lapsedReservations = (sql: Sql, limit: number) => sql<CallKey[]>`/* all orgs */
+export const lapsedReservations = (sql: Sql, limit: number, without: readonly CallKey[]) => sql<
+  CallKey[]
+>`/* all orgs */
   select org_id as "orgId", ref
   from ai_reservations
   where until < now()
+    and (org_id, ref) not in (
+      select *
+      from unnest(${without.map(({ orgId }) => orgId)}::uuid[], ${without.map(({ ref }) => ref)}::uuid[])
+    )
   order by until
   limit ${limit}`;

@@ -161,13 +161,13 @@ const STUCK = 'Nothing happened for too long: what was under way was taken back,
  * Takes sessions back in which nothing has happened for too long: steps are dropped, jobs cancelled, drafts of the
  * attempt deleted. Answers how many, `limit` at most. One that a process leaves half way is taken back by the next sweep.
  */
-async function rollBackStuck(deps: DesignerDeps, limit: number): Promise<number> {
-  const stuck = await deps.runs.findStuck({ kind: DESIGNER, states: ACTIVE, minutes: deps.stuckMinutes, limit });
-  return runEach(
-    stuck,
-    (run) => rollBack(deps, run),
-    (err, { id }) => deps.log.warn({ err, runId: id }, 'a stuck session could not be taken back, tried again'),
-  );
+function rollBackStuck(deps: DesignerDeps, limit: number): Promise<number> {
+  const stuck = { kind: DESIGNER, states: ACTIVE, minutes: deps.stuckMinutes };
+  return runEach<RunRow>(limit, {
+    find: (most, without) => deps.runs.findStuck({ ...stuck, limit: most, without }),
+    work: (run) => rollBack(deps, run),
+    failed: (err, { id }) => deps.log.warn({ err, runId: id }, 'a stuck session could not be taken back, tried again'),
+  });
 }
 
 async function rollBack(deps: DesignerDeps, run: RunRow): Promise<void> {

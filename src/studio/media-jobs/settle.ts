@@ -1,3 +1,4 @@
+import { runEach } from '../../platform/db/index.ts';
 import { AppError, notFound } from '../../platform/kernel/index.ts';
 import type { MediaJobsDeps } from './deps.ts';
 import { getJob } from './cancel.ts';
@@ -5,6 +6,13 @@ import { finishJob } from './end.ts';
 import type { JobRow } from './row.ts';
 import { UNKNOWN_DAYS } from './rules.ts';
 import * as store from './store.ts';
+
+const NO_TURN = {
+  state: 'failed',
+  errorCode: 'unavailable',
+  error: 'This job did not get its turn within a day: others of the organization are still at the provider',
+  billing: 'release',
+} as const;
 
 type Deps = Pick<MediaJobsDeps, 'sql' | 'budget' | 'billing'>;
 
@@ -41,28 +49,26 @@ export async function settleUnknown(deps: Deps, orgId: string, id: string, found
 
 /**
  * Ends jobs that did not get their turn, settles unknown ones by their estimate after a week, and forgets old ones;
- * answers how many, `limit` at most of a kind.
+ * answers how many, `limit` at most of a kind. One that fails holds up no other.
  */
 export async function sweepJobs(
-  deps: Deps & Pick<MediaJobsDeps, 'waiters' | 'retentionDays'>,
+  deps: Deps & Pick<MediaJobsDeps, 'waiters' | 'retentionDays' | 'log'>,
   limit: number,
 ): Promise<number> {
-  const stale = await store.findStale(deps.sql, limit);
-  for (const job of stale)
-    await finishJob(
-      deps,
-      { ...job, from: 'unsent' },
-      {
-        state: 'failed',
-        errorCode: 'unavailable',
-        error: 'This job did not get its turn within a day: others of the organization are still at the provider',
-        billing: 'release',
-      },
-    );
-  const unsettled = await store.findUnsettledJobs(deps.sql, UNKNOWN_DAYS, limit);
-  for (const { orgId, id } of unsettled)
-    await settleUnknown(deps, orgId, id, { billed: true }).catch((error: unknown) => {
-      if (!(error instanceof AppError && error.code === 'conflict')) throw error; // somebody did it meanwhile
-    });
-  return stale.length + unsettled.length + (await store.dropEnded(deps.sql, deps.retentionDays, limit));
+  const failed = (err: unknown, { orgId, id }: Pick<JobRow, 'orgId' | 'id'>) =>
+    deps.log.warn({ err, orgId, jobId: id }, 'a media job could not be ended or settled, tried again');
+  const stale = await runEach<store.JobKey>(limit, {
+    find: (most, tried) => store.findStale(deps.sql, most, tried),
+    work: (job) => finishJob(deps, { ...job, from: 'unsent' }, NO_TURN),
+    failed,
+  });
+  const unsettled = await runEach<store.JobKey>(limit, {
+    find: (most, tried) => store.findUnsettledJobs(deps.sql, UNKNOWN_DAYS, most, tried),
+    work: ({ orgId, id }) =>
+      settleUnknown(deps, orgId, id, { billed: true }).catch((error: unknown) => {
+        if (!(error instanceof AppError && error.code === 'conflict')) throw error; // somebody did it meanwhile
+      }),
+    failed,
+  });
+  return stale + unsettled + (await store.dropEnded(deps.sql, deps.retentionDays, limit));
 }

@@ -291,20 +291,29 @@ export async function unknownForUpdate(sql: Sql, orgId: string, id: string): Pro
   return row;
 }
 
+export type JobKey = Pick<JobRow, 'id' | 'orgId'>;
+
 /** Jobs that have not got their turn in time. */
-export const findStale = (sql: Sql, limit: number) => sql<{ id: string; orgId: string }[]>`
+export const findStale = (sql: Sql, limit: number, without: readonly JobKey[]) => sql<JobKey[]>`
   /* all orgs */
   select id, org_id as "orgId"
   from media_jobs
-  where state = 'queued' and submitted_at is null and deadline_at < now()
+  where state = 'queued'
+    and submitted_at is null
+    and deadline_at < now()
+    and id <> all(${without.map(({ id }) => id)}::uuid[])
+  order by deadline_at
   limit ${limit}`;
 
 /** Jobs of which nobody has said in `days` whether they were billed. */
-export const findUnsettledJobs = (sql: Sql, days: number, limit: number) => sql<{ id: string; orgId: string }[]>`
+export const findUnsettledJobs = (sql: Sql, days: number, limit: number, without: readonly JobKey[]) => sql<JobKey[]>`
   /* all orgs */
   select id, org_id as "orgId"
   from media_jobs
-  where state = 'unknown' and settled_at is null and ended_at < now() - ${days}::int * interval '1 day'
+  where state = 'unknown'
+    and settled_at is null
+    and ended_at < now() - ${days}::int * interval '1 day'
+    and id <> all(${without.map(({ id }) => id)}::uuid[])
   order by ended_at
   limit ${limit}`;
 

@@ -171,7 +171,13 @@ export const setOutputOfStep = (sql: Sql, { orgId, id }: RunRef, output: Json) =
 /** Runs in these states that nobody has touched for so long, the longest untouched first. */
 export const findUntouched = (
   sql: Sql,
-  { kind, states, minutes, limit }: { kind: string; states: readonly string[]; minutes: number; limit: number },
+  {
+    kind,
+    states,
+    minutes,
+    limit,
+    without,
+  }: { kind: string; states: readonly string[]; minutes: number; limit: number; without: readonly RunRef[] },
 ) => sql<RunRow[]>`
   /* all orgs */
   select ${runColumns(sql)}
@@ -179,6 +185,7 @@ export const findUntouched = (
   where r.kind = ${kind}
     and r.state = any(${[...states]}::text[])
     and (r.touched_at < now() - ${minutes}::float8 * interval '1 minute' or not r.is_active)
+    and r.id <> all(${without.map(({ id }) => id)}::uuid[])
   order by r.touched_at
   limit ${limit}`;
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { refuseRows } from '../../support/wire/refused-row.ts';
 import { analyticsFacts, daysAgo, seedDays } from '../../support/worlds/analytics.ts';
 import { noEngine } from '../../support/worlds/app.ts';
 import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing/world.ts';
@@ -85,4 +86,24 @@ test('another zone of the organization plans the next summary anew, and brings n
   expect(await plan()).toEqual([{ ahead: true, zone: 'Pacific/Honolulu' }]);
   expect(await analyticsFacts(db.sql, orgId)).toEqual([]);
   expect(await world.analytics.tellWeeks(500)).toBe(0);
+});
+
+test('the week of an organization that cannot be told holds up no other', async () => {
+  const orgs = [await seedOrg(db.sql), await seedOrg(db.sql)];
+  for (const { orgId, channelId } of orgs) {
+    await seedDays(db.sql, { orgId, channelId, values: range(7, 1, 5) });
+    await db.sql`insert into analytics_runs (org_id, day, completed_at) values (${orgId}, ${daysAgo(1)}, now())`;
+  }
+  await world.analytics.keepSchedules(500);
+  await world.analytics.tellWeeks(500);
+  await weekEnds();
+  const [bad, good] = orgs.map(({ orgId }) => orgId) as [string, string];
+  await db.sql`update analytics_schedules set summary_at = now() - interval '1 hour' where org_id = ${bad}`;
+  {
+    await using _refused = await refuseRows(db.sql, 'insert', 'outbox', `new.org_id = '${bad}'`);
+    expect(await world.analytics.tellWeeks(1)).toBe(1); // the bad one comes first
+    expect([await analyticsFacts(db.sql, bad), await analyticsFacts(db.sql, good)]).toMatchObject([[], [{}]]);
+  }
+  expect(await world.analytics.tellWeeks(1)).toBe(1);
+  expect(await analyticsFacts(db.sql, bad)).toHaveLength(1);
 });

@@ -6,6 +6,7 @@ import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import { type Client, type SignedUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
+import { refuseRows } from '../../support/wire/refused-row.ts';
 import { codeTo, contentsTo, linkTo } from '../../support/worlds/mail/links.ts';
 import { mailsOf } from '../../support/worlds/mail/mails.ts';
 import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
@@ -538,5 +539,22 @@ describe('deletion of an account', () => {
     await db.sql`update users set deleted_at = now() - interval '29 days 23 hours' where id = ${eve.userId}`;
     expect(await app.context.identity.dropRemoved(100)).toBe(1);
     expect(await db.sql`select id from users where id in (${bob.userId}, ${eve.userId})`).toEqual([{ id: eve.userId }]);
+  });
+  test('one that cannot be removed holds up no other', async () => {
+    const [bob, eve] = [await somebody(), await somebody()];
+    await remove(bob.client);
+    await remove(eve.client);
+    const ago = (userId: string, days: number) =>
+      db.sql`update users set deleted_at = now() - make_interval(days => ${days}) where id = ${userId}`;
+    await ago(bob.userId, 32);
+    await ago(eve.userId, 31);
+    const left = () => db.sql`select id from users where id in (${bob.userId}, ${eve.userId})`;
+    {
+      await using _refused = await refuseRows(db.sql, 'delete', 'users', `old.id = '${bob.userId}'`);
+      expect(await app.context.identity.dropRemoved(1)).toBe(1);
+      expect(await left()).toEqual([{ id: bob.userId }]);
+    }
+    expect(await app.context.identity.dropRemoved(1)).toBe(1);
+    expect(await left()).toEqual([]);
   });
 });

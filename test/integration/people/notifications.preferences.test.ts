@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { newId } from '../../../src/platform/kernel/index.ts';
 import type { NewFact, Topic } from '../../../src/platform/outbox/index.ts';
 import { emptyTables } from '../../support/wire/database.ts';
+import { refuseRows } from '../../support/wire/refused-row.ts';
 import { type Notified, notified, postPayload } from '../../support/worlds/mail/notified.ts';
 
 // Every category by every way, master, choice and digest, against the table of the interface, written by hand. Each
@@ -254,4 +255,30 @@ test('the digests of everybody are one commit of three statements [NO27]', async
   );
   expect(own).toHaveLength(3); // lock the windows, delete them with all lines that are committed by then, queue the mails
   expect((await world.sql`select from emails`).count).toBe(count);
+});
+
+test('a window that cannot be closed holds up no other, and is closed later', async () => {
+  const payload = postPayload(null);
+  await world.hear([{ orgId: world.orgId, topic: 'post.published', entityId: newId(), payload }]);
+  const { count } = await world.sql`update notification_windows set due_at = now() where kind = 'digest'`;
+  await world.sql`delete from emails`;
+  const [bad] = await world.sql<{ email: string; userId: string }[]>`
+    select u.email, u.id as "userId"
+    from users u
+    join notification_windows w on w.user_id = u.id and w.kind = 'digest'
+    limit 1`;
+  await world.sql`update notification_windows set due_at = now() - interval '1 h' where user_id = ${bad!.userId}`;
+  const mails = async () => (await world.sql`select from emails`).count;
+  const logged = world.app.log.lines.length;
+  {
+    await using _refused = await refuseRows(world.sql, 'insert', 'emails', `new.to_address = '${bad!.email}'`);
+    expect(await world.context.notifications.closeDueWindows(500)).toBe(count - 1);
+    expect(await mails()).toBe(count - 1);
+    const detail = { userId: bad!.userId, kind: 'digest' };
+    expect(world.app.log.lines.slice(logged)).toContainEqual(
+      expect.objectContaining({ level: 'warn', detail: expect.objectContaining(detail) }),
+    );
+  }
+  expect(await world.context.notifications.closeDueWindows(500)).toBe(1);
+  expect(await mails()).toBe(count);
 });

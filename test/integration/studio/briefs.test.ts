@@ -3,6 +3,7 @@ import { changeAuditLog } from '../../../src/platform/audit/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { briefWeek } from '../../../src/studio/briefs/rules.ts';
 import { type ChatServer, startChatServer, textsOf } from '../../support/peers/chat-server.ts';
+import { refuseRows } from '../../support/wire/refused-row.ts';
 import { type Notified, notified } from '../../support/worlds/mail/notified.ts';
 import { clockWhere } from '../../support/worlds/publishing/world.ts';
 
@@ -148,10 +149,30 @@ describe('the weekly brief of agents', () => {
     const ann = await reader();
     await happens();
     await world.sql`alter table outbox rename to outbox_away`;
-    await expect(sweep()).rejects.toThrow();
+    await sweep();
     await world.sql`alter table outbox_away rename to outbox`;
     await tell();
     expect(await world.rowsOf(ann)).toHaveLength(1);
+  });
+
+  test('of a reader who cannot be told holds up no other, and is told later [NO20]', async () => {
+    const readers = await Promise.all([reader(), reader()]);
+    const [bad, good] = readers.toSorted((a, b) => (a.userId < b.userId ? -1 : 1)) as [Person, Person]; // in this order
+    await happens();
+    const agentBriefs = world.context.sweeps.find(({ name }) => name === 'agent-briefs')!;
+    {
+      await using _refused = await refuseRows(
+        world.sql,
+        'update',
+        'agent_brief_readers',
+        `old.user_id = '${bad.userId}'`,
+      );
+      expect(await agentBriefs.run(1)).toBe(1); // the bad one comes first
+      await world.hear([]);
+      expect([await world.rowsOf(bad), await world.rowsOf(good)]).toMatchObject([[], [{}]]);
+    }
+    await tell();
+    expect([await world.rowsOf(bad), await world.rowsOf(good)]).toMatchObject([[{}], [{}]]);
   });
 
   test('tells nothing of other organizations, and nothing to who may not read what AI does [NO20]', async () => {

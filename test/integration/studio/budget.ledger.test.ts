@@ -185,7 +185,7 @@ describe('the ledger', () => {
     await reserved({ micros: 40, holdMs: -1_000 });
     {
       await using _refused = await refuseRows(db.sql, 'delete', 'ai_reservations', `old.ref = '${bad.ref}'`);
-      expect(await logged.settleLapsed(100)).toBe(1);
+      expect(await logged.settleLapsed(1)).toBe(1); // it goes past the one that comes first in each call
       expect(await balance()).toEqual({ spent: 40, reserved: 300 });
       expect(log.lines).toMatchObject([{ level: 'warn', detail: bad }]);
     }

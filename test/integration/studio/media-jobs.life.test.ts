@@ -7,6 +7,7 @@ import type { Maker, Plan } from '../../support/worlds/studio/media-maker.ts';
 import { mediaJobsWorld, type MediaJobsWorld, setProvider } from '../../support/worlds/studio/media-jobs.ts';
 import { formOf, HEADS } from '../../support/worlds/samples.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { refuseRows } from '../../support/wire/refused-row.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 
 // Jobs in everything that can happen to them. The worker is started by each test, in one process or in two.
@@ -520,6 +521,29 @@ describe('cost', () => {
     expect(all.map(({ prompt }) => polls(prompt))).toEqual([1, 1, 1, 1, 1, 1]);
     expect(sent(/from provider_settings/)).toBe(1);
     expect(sent(/coalesce\(t\.progress/)).toBeLessThanOrEqual(6);
+  });
+
+  test('one that cannot be ended holds up no other, nor what is swept behind it', async () => {
+    const [bad, good] = [await begin(), await begin()]; // nobody works on them
+    await db.sql`update media_jobs set deadline_at = now() - interval '1 h' where id = ${bad.id}`;
+    await db.sql`update media_jobs set deadline_at = now() - interval '1 min' where id = ${good.id}`;
+    const old = await begin();
+    await db.sql`
+      update media_jobs
+      set state = 'failed', settled_at = now(), next_at = null, ended_at = now() - interval '400 days'
+      where id = ${old.id}`;
+    const states = async () =>
+      (
+        await db.sql`
+      select state from media_jobs where id in (${bad.id}, ${good.id}, ${old.id}) order by deadline_at`
+      ).map((row) => row['state']);
+    {
+      await using _refused = await refuseRows(db.sql, 'update', 'media_jobs', `old.id = '${bad.id}'`);
+      await world.app.context.mediaJobs.sweep(1);
+      expect(await states()).toEqual(['queued', 'failed']);
+    }
+    await world.app.context.mediaJobs.sweep(1);
+    expect(await states()).toEqual(['failed', 'failed']);
   });
 
   test('old jobs are forgotten, those that are not settled are not', async () => {

@@ -202,11 +202,17 @@ export interface RunKey {
 }
 
 /** Runs of which no channel is left, and that are not complete. */
-export const findEndedRuns = (sql: Sql, limit: number): Promise<RunKey[]> => sql<RunKey[]>`/* all orgs */
+export const findEndedRuns = (sql: Sql, limit: number, without: readonly RunKey[]): Promise<RunKey[]> => sql<
+  RunKey[]
+>`/* all orgs */
   select r.org_id as "orgId", r.day::text as day
   from analytics_runs r
   where r.completed_at is null
     and not exists (select from analytics_collections k where k.org_id = r.org_id and k.day = r.day)
+    and (r.org_id, r.day) not in (
+      select *
+      from unnest(${without.map(({ orgId }) => orgId)}::uuid[], ${without.map(({ day }) => day)}::text[]::date[])
+    )
   order by r.started_at
   limit ${limit}`;
 

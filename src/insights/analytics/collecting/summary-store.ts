@@ -3,23 +3,36 @@ import type { DayRange } from '../days.ts';
 import { STOCKS } from '../rules.ts';
 
 interface DueSummary {
-  orgId: string;
   timezone: string;
   /** The local Monday whose summary is done; null: the organization was not looked at yet. */
   summaryFor: string | null;
   now: Date;
 }
 
-/** Claims organizations whose week ends, or is to be planned, until the commit. */
-export const claimSummaries = (sql: Sql, limit: number): Promise<DueSummary[]> => sql<DueSummary[]>`/* all orgs */
-  select s.org_id as "orgId", o.timezone, s.summary_for::text as "summaryFor", now() as now
-  from analytics_schedules s
-  join organizations o on o.id = s.org_id
-  where s.summary_at <= now()
-  order by s.summary_at
-  limit ${limit}
-  for update of s
-  skip locked`;
+/** Organizations whose week ends, or is to be planned, beside those without which they are asked for. */
+export async function findSummaries(sql: Sql, limit: number, without: readonly string[]): Promise<string[]> {
+  const rows = await sql<{ orgId: string }[]>`/* all orgs */
+    select org_id as "orgId"
+    from analytics_schedules
+    where summary_at <= now()
+      and org_id <> all(${[...without]}::uuid[])
+    order by summary_at
+    limit ${limit}`;
+  return rows.map(({ orgId }) => orgId);
+}
+
+/** Claims one of them until the commit; undefined: somebody else did it, or does it now. */
+export async function claimSummary(sql: Sql, orgId: string): Promise<DueSummary | undefined> {
+  const [due] = await sql<DueSummary[]>`
+    select o.timezone, s.summary_for::text as "summaryFor", now() as now
+    from analytics_schedules s
+    join organizations o on o.id = s.org_id
+    where s.org_id = ${orgId}
+      and s.summary_at <= now()
+    for update of s
+    skip locked`;
+  return due;
+}
 
 export const moveSummary = (
   sql: Sql,

@@ -3,8 +3,8 @@ import { instantOfLocal, isTimezone, localTimeOf } from '../../../platform/kerne
 import { ALL_METRICS } from '../rules.ts';
 import { plusDays, rangeBefore, type DayRange } from '../days.ts';
 import type { AnalyticsDeps } from '../deps.ts';
-import { claimSummaries, findLastDay, findSums, moveSummary } from './summary-store.ts';
-import type { Sql } from '../../../platform/db/index.ts';
+import { claimSummary, findLastDay, findSummaries, findSums, moveSummary } from './summary-store.ts';
+import { runEach, type Sql } from '../../../platform/db/index.ts';
 
 const DAY_MS = 86_400_000;
 const WEEK_DAYS = 7;
@@ -25,22 +25,25 @@ export function summaryTimes(now: Date, timezone: string): { monday: string; nex
 
 /**
  * Announces the week of organizations on Mondays at 09:00 by their clocks, once, in the commit that plans the next one.
- * Answers how many were looked at.
+ * Answers how many were looked at; one that fails holds up no other.
  */
-export const tellWeeks = ({ sql }: Pick<AnalyticsDeps, 'sql'>, limit: number): Promise<number> =>
-  sql.begin(async (tx) => {
-    const due = await claimSummaries(tx, limit);
-    const facts: NewFact[] = [];
-    for (const { orgId, timezone, summaryFor, now } of due) {
-      const { monday, nextAt } = summaryTimes(now, timezone);
-      // what was not looked at before has no week that ends now; a changed zone brings no second one
-      if (summaryFor !== null && monday > summaryFor) facts.push(...(await weekOf(tx, orgId, now)));
-      const done = summaryFor !== null && summaryFor > monday ? summaryFor : monday;
-      await moveSummary(tx, orgId, { summaryFor: done, nextAt, timezone });
-    }
-    await append(tx, facts);
-    return due.length;
+export const tellWeeks = ({ sql, log }: Pick<AnalyticsDeps, 'sql' | 'log'>, limit: number): Promise<number> =>
+  runEach<string>(limit, {
+    find: (most, tried) => findSummaries(sql, most, tried),
+    work: (orgId) => sql.begin((tx) => tellWeek(tx, orgId)),
+    failed: (err, orgId) => log.warn({ err, orgId }, 'the week of an organization could not be told, tried again'),
   });
+
+async function tellWeek(tx: Sql, orgId: string): Promise<void> {
+  const due = await claimSummary(tx, orgId);
+  if (!due) return;
+  const { timezone, summaryFor, now } = due;
+  const { monday, nextAt } = summaryTimes(now, timezone);
+  // what was not looked at before has no week that ends now; a changed zone brings no second one
+  if (summaryFor !== null && monday > summaryFor) await append(tx, await weekOf(tx, orgId, now));
+  const done = summaryFor !== null && summaryFor > monday ? summaryFor : monday;
+  await moveSummary(tx, orgId, { summaryFor: done, nextAt, timezone });
+}
 
 /** The fact of the last seven days that were collected; none where nothing was. */
 async function weekOf(sql: Sql, orgId: string, now: Date): Promise<NewFact[]> {
