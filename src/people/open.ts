@@ -141,7 +141,7 @@ export async function openPeopleWing({
     sweeps: [
       { name: 'provider-logins', everyMs: 15 * MINUTE, run: (limit) => login.dropOld(limit) },
       // a mail that the process asked for it did not write
-      { name: 'requested-mails', everyMs: MINUTE, run: (limit) => auth.sendRequested(limit) },
+      { name: 'requested-mails', everyMs: MINUTE, run: (limit) => auth.sweepRequested(limit) },
       { name: 'one-time-codes', everyMs: HOUR, run: (limit) => auth.dropExpiredCodes(limit) },
       { name: 'pending-users', everyMs: HOUR, run: (limit) => auth.dropPending(limit) },
       { name: 'sessions', everyMs: HOUR, run: (limit) => auth.sessions.dropEnded(limit) },

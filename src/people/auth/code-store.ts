@@ -118,6 +118,21 @@ export const insertMailRequest = (sql: Sql, request: MailRequest & { id: string 
   insert into mail_requests (id, kind, email, ip)
   values (${request.id}, ${request.kind}, ${request.email}, ${request.ip})`;
 
+/** Forgets requests that could not be worked off in a day, at most `limit`; answers how many. Their ids tell their age. */
+export async function dropOldMailRequests(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`
+    delete from mail_requests
+    where id in (
+      select id
+      from mail_requests
+      where id < rpad(lpad(to_hex((extract(epoch from now() - interval '1 day') * 1000)::bigint), 12, '0'), 32, '0')::uuid
+      order by id
+      limit ${limit}
+      for update skip locked
+    )`;
+  return count;
+}
+
 /**
  * The oldest request that nobody works on, beside those that are `left`; it is gone when the transaction commits.
  */

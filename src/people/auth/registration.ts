@@ -142,6 +142,17 @@ async function sendRequested(deps: RegistrationDeps, limit: number): Promise<num
 }
 
 /**
+ * Writes the mails that their processes did not write, and gives up those that could not be written for a day: the row
+ * holds somebody's address, and who asked has asked again. Answers how many of the more, at most `limit` of each.
+ */
+async function sweepRequested(deps: RegistrationDeps, limit: number): Promise<number> {
+  const sent = await sendRequested(deps, limit);
+  const dropped = await codes.dropOldMailRequests(deps.sql, limit);
+  if (dropped > 0) deps.log.warn({ dropped }, 'requested mails that could not be written for a day were given up');
+  return Math.max(sent, dropped);
+}
+
+/**
  * Makes the user and logs in; or a mail has to be answered first, which says nothing about whether the address was
  * known (S30).
  */
@@ -231,7 +242,7 @@ export function openRegistrations(opened: RegistrationOptions) {
   const loginUrl = `${opened.frontendUrl.replace(/\/$/, '')}/auth/login`;
   const deps: RegistrationDeps = { ...opened, underway, loginUrl };
   return {
-    ...bind(deps, { register, activate, dropPending, requestMail, sendRequested }),
+    ...bind(deps, { register, activate, dropPending, requestMail, sendRequested, sweepRequested }),
     async [Symbol.asyncDispose]() {
       await Promise.all(underway);
     },

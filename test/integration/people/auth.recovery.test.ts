@@ -106,6 +106,28 @@ describe('a password reset', () => {
     await app.context.auth.sendRequested(100);
     await eventually('the first one is mailed', async () => (await sent(eve)) === 1);
   });
+  test('is given up when it could not be written for a day, with the address that asked for it [S35]', async () => {
+    const [bob, eve] = [await quiet.signUp(), await quiet.signUp()];
+    const asked = async (person: SignedUp, hours: number) => {
+      const hex = Math.floor(Date.now() - hours * 3_600_000)
+        .toString(16)
+        .padStart(12, '0');
+      const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7${newId().slice(15)}`;
+      await db.sql`insert into mail_requests (id, kind, email, ip) values (${id}, 'reset', ${person.email}, '')`;
+    };
+    const left = async () => (await db.sql`select email from mail_requests`).map((row) => row['email']);
+    const sweep = () => app.context.sweeps.find(({ name }) => name === 'requested-mails')!.run(100);
+    await asked(bob, 25);
+    await asked(eve, 23);
+    {
+      await using _refused = await refuseRows(db.sql, 'insert', 'one_time_codes', 'true');
+      await sweep();
+      expect(await left()).toEqual([eve.email]);
+    }
+    await sweep();
+    expect(await left()).toEqual([]);
+    expect((await mailsOf(app.context, eve.email)).length).toBe(1);
+  });
   test('succeeds once in a hundred concurrent uses of one token [S35, X25]', async () => {
     const bob = await quiet.signUp();
     const code = await resetCode(bob);
