@@ -14,6 +14,8 @@ export interface NoteRow {
 }
 /** A post with more notes takes none. */
 const MOST_NOTES = 500;
+/** First half of the key of the lock under which notes of a post are counted; the post itself may be about to go out. */
+const ADDED = 0x6e6f7465;
 
 /** The notes of a post, oldest first. Throws `not_found`. */
 export async function listNotes({ sql }: { sql: Sql }, orgId: string, postId: string): Promise<readonly NoteRow[]> {
@@ -41,6 +43,8 @@ export const addNote = (
   kept?: KeptAnswer<readonly NoteRow[]>,
 ) =>
   sql.begin(async (tx): Promise<readonly NoteRow[]> => {
+    // a statement of its own: the next one sees what others did
+    await tx`select pg_advisory_xact_lock(${ADDED}, hashtext(${postId}))`;
     const isAdded = await insertNote(tx, orgId, postId, note);
     const notes = await listNotes({ sql: tx }, orgId, postId);
     if (!isAdded) throw new AppError('conflict', `The post has ${MOST_NOTES} notes, and takes no more`);

@@ -2,6 +2,8 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../../src/platform/kernel/index.ts';
 import { dropDeletedPosts } from '../../../../src/publishing/posts/retention.ts';
 import { element, later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
+import { eventually } from '../../../support/wire/eventually.ts';
+import { waitingOnLock } from '../../../support/wire/waiting-on-lock.ts';
 
 const HOUR = 3_600_000;
 const routes = await openPostRoutes();
@@ -143,6 +145,21 @@ describe('review notes', () => {
       select gen_random_uuid(), ${ann.orgId}, ${id}, ${ann.userId}, 'x' from generate_series(1, 499)`;
     expect((await note(id, 'the last')).status).toBe(201);
     expect((await note(id, 'one more')).status).toBe(409);
+  });
+
+  test('are not more than that where two are written at once [S122]', async () => {
+    const id = await made();
+    await db.sql`
+      insert into post_notes (id, org_id, post_id, user_id, content)
+      select gen_random_uuid(), ${ann.orgId}, ${id}, ${ann.userId}, 'x' from generate_series(1, 499)`;
+    const written: Promise<{ status: number }>[] = [];
+    await db.sql.begin(async (tx) => {
+      await tx`select from posts where id = ${id} for update`; // a note whose rows are counted waits for its post
+      written.push(note(id, 'one'), note(id, 'another'));
+      await eventually('both wait', async () => (await waitingOnLock(db.sql)) === 2);
+    });
+    expect((await Promise.all(written)).map(({ status }) => status).toSorted()).toEqual([201, 409]);
+    expect(await db.sql`select from post_notes where post_id = ${id}`).toHaveLength(500);
   });
 
   test('go with their post, and stay without a name when their writer goes [S122]', async () => {
