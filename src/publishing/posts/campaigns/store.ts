@@ -1,4 +1,4 @@
-import { type Fragment, retentionRule, type Sql } from '../../../platform/db/index.ts';
+import { type Database, type Fragment, retentionRule, type Sql } from '../../../platform/db/index.ts';
 import { isId } from '../../../platform/kernel/index.ts';
 
 /** A campaign: a tag with dates. Its name and color are those of the tag, its posts those that carry the tag. */
@@ -177,24 +177,32 @@ export const campaignsRetention = retentionRule(
  * Deletes at most `limit` campaigns whose last day was more than `days` ago, with their tags; answers how many. One that
  * a brake stands on stays until it is resumed.
  */
-export async function deleteEnded(sql: Sql, days: number, limit: number): Promise<number> {
-  const rows = await sql`/* all orgs */
-    with ended as (
-      select k.id, k.tag_id
+export const deleteEnded = (sql: Database, days: number, limit: number): Promise<number> =>
+  sql.begin(async (tx) => {
+    const locked = await tx<{ id: string }[]>`/* all orgs */
+      select k.id
       from campaigns k
-      where ${hasEnded(sql, days)}
+      where ${hasEnded(tx, days)}
       order by k.end_date
       limit ${limit}
-      for update of k
-      skip locked
-    ), campaigns_deleted as (
-      delete from campaigns k
+      for update
+      skip locked`;
+    if (locked.length === 0) return 0;
+    // a statement of its own: it sees a brake whose commit came after the one above began, and before it locked the row
+    const rows = await tx`/* all orgs */
+      with ended as (
+        select k.id, k.tag_id
+        from campaigns k
+        where k.id = any(${locked.map(({ id }) => id)}::uuid[])
+          and ${hasEnded(tx, days)}
+      ), campaigns_deleted as (
+        delete from campaigns k
+        using ended e
+        where k.id = e.id
+      )
+      delete from tags t
       using ended e
-      where k.id = e.id
-    )
-    delete from tags t
-    using ended e
-    where t.id = e.tag_id
-    returning 1`;
-  return rows.length;
-}
+      where t.id = e.tag_id
+      returning 1`;
+    return rows.length;
+  });

@@ -1,8 +1,12 @@
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { openDatabase } from '../../../../src/platform/db/index.ts';
 import { newId } from '../../../../src/platform/kernel/index.ts';
+import { deleteEnded } from '../../../../src/publishing/posts/campaigns/store.ts';
 import { testApp } from '../../../support/worlds/app.ts';
 import { subscribe, WITH_BILLING } from '../../../support/worlds/billing.ts';
 import { element, later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
+import { eventually } from '../../../support/wire/eventually.ts';
+import { waitingOnLock } from '../../../support/wire/waiting-on-lock.ts';
 
 const routes = await openPostRoutes();
 const { db, app, ann, eve, key, channel, second, network, schedule, create, made, read, published } = routes;
@@ -278,5 +282,29 @@ describe('the sweep of campaigns', () => {
     await sweep();
     expect((await ann.client.get(`/campaigns/${held.id}`)).status).toBe(404);
     expect(await detail(waiting)).toBe('scheduled');
+  });
+
+  test('keeps one that gets a brake in the same moment, else nobody could resume its posts [S188]', async () => {
+    const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
+    const [early, late] = [
+      await campaign({ name: named(), endDate: day(40) }),
+      await campaign({ name: named(), endDate: day(39) }),
+    ];
+    const works: Promise<unknown>[] = [];
+    // of rows that are deleted one after another the second is locked while the first waits
+    const byRows = openDatabase({ url: `${db.url}?enable_hashjoin=off&enable_mergejoin=off`, connections: 1 });
+    await using _ = { [Symbol.asyncDispose]: () => byRows.end() };
+    await db.sql.begin(async (tx) => {
+      await tx`select from tags where id = ${early.tagId} for update`; // the sweep waits where it deletes it
+      works.push(deleteEnded(byRows, 30, 500));
+      await eventually('the sweep waits', async () => (await waitingOnLock(db.sql)) === 1);
+      let isBraked = false;
+      const brake = ann.client.post('/posts/pause', { scope: 'campaign', id: late.id });
+      works.push(brake.then(() => (isBraked = true)));
+      await eventually('the brake stands, or waits', async () => isBraked || (await waitingOnLock(db.sql)) === 2);
+    });
+    await Promise.all(works);
+    const brakes = await db.sql`select from brakes where org_id = ${ann.orgId} and brake = ${late.tagId}`;
+    expect((await ann.client.get(`/campaigns/${late.id}`)).status).toBe(brakes.length > 0 ? 200 : 404);
   });
 });
