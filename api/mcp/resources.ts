@@ -25,6 +25,8 @@ interface Readable {
   description: string;
   /** The input of the tool; undefined for an address that names nothing. */
   inputOf(value: string): Input | undefined;
+  /** A list that may be longer than an answer: it goes on at the same address with `cursor`. */
+  isPaged?: true;
 }
 
 const nothing = (): Input => ({});
@@ -37,7 +39,7 @@ function byMonth(text: string): Input | undefined {
   return { startDate: start.toISOString(), endDate: end.toISOString() };
 }
 
-/** By their addresses: URI templates (RFC 6570, level 1) with one place at most. */
+/** By their addresses: URI templates (RFC 6570, level 1) with one place at most, to which lists add `{?cursor}`. */
 const READABLE: Readonly<Record<string, Readable>> = {
   'rookery://channels': {
     tool: listChannelsTool,
@@ -45,6 +47,7 @@ const READABLE: Readonly<Record<string, Readable>> = {
     title: 'Channels',
     description: 'The channels that posts can be published to.',
     inputOf: nothing,
+    isPaged: true,
   },
   'rookery://networks/{platform}/rules': {
     tool: channelSchemaTool,
@@ -73,6 +76,7 @@ const READABLE: Readonly<Record<string, Readable>> = {
     title: 'Month of the calendar',
     description: 'The posts of a month such as 2026-09, in UTC.',
     inputOf: byMonth,
+    isPaged: true,
   },
   'rookery://brand-kits': {
     tool: readBrandKits,
@@ -108,8 +112,10 @@ const PLACE = /\{\w+\}/;
 const addresses = Object.entries(READABLE).map(([template, one]) => ({
   ...one,
   template,
-  /** Finds what stands in the place. */
-  pattern: new RegExp(`^${template.replace(PLACE, '([^/?#]{1,255})')}$`),
+  /** Finds what stands in the place, and the cursor of a list. */
+  pattern: new RegExp(
+    `^${template.replace(PLACE, '(?<value>[^/?#]{1,255})')}${one.isPaged ? '(?:\\?cursor=(?<cursor>[^&#]{1,600}))?' : ''}$`,
+  ),
 }));
 const onSurface = (surface: Surface) => addresses.filter(({ tool }) => tool.surfaces.includes(surface));
 const shown = ({ name, title, description }: Readable) => ({ name, title, description, mimeType: JSON_TYPE });
@@ -117,8 +123,16 @@ const shown = ({ name, title, description }: Readable) => ({ name, title, descri
 /** The addresses of a surface with a place to fill in. */
 export const listTemplates = (surface: Surface) =>
   onSurface(surface)
-    .filter(({ template }) => PLACE.test(template))
-    .map((one) => ({ uriTemplate: one.template, ...shown(one) }));
+    .filter(({ template, isPaged }) => isPaged || PLACE.test(template))
+    .map((one) =>
+      one.isPaged
+        ? {
+            uriTemplate: `${one.template}{?cursor}`,
+            ...shown(one),
+            description: `${one.description} A part at a time: \`nextCursor\` of one is \`cursor\` of the next.`,
+          }
+        : { uriTemplate: one.template, ...shown(one) },
+    );
 
 /** The whole addresses of a surface: those without a place to fill in, and the rules of each network in use. */
 export async function listReadable({ surface, call }: McpCaller, cursor: string | undefined) {
@@ -144,8 +158,7 @@ export async function listReadable({ surface, call }: McpCaller, cursor: string 
  */
 export async function readResource(caller: McpCaller, uri: string) {
   for (const { pattern, tool, inputOf } of onSurface(caller.surface)) {
-    const found = pattern.exec(uri);
-    const input = found && inputOf(found[1] ?? '');
+    const input = inputIn(uri, pattern, inputOf);
     if (!input) continue;
     const answer = await answerOf(caller, tool, input).catch((error: unknown) => {
       if (error instanceof AppError && error.code === 'not_found') return undefined;
@@ -156,4 +169,18 @@ export async function readResource(caller: McpCaller, uri: string) {
     return { contents: [{ uri, mimeType: JSON_TYPE, text, ...(meta && { _meta: meta }) }] };
   }
   return undefined;
+}
+
+/** The input that an address names; undefined for one that is not of this form, or names nothing. */
+function inputIn(uri: string, pattern: RegExp, inputOf: Readable['inputOf']): Input | undefined {
+  const found = pattern.exec(uri);
+  if (!found) return undefined;
+  const { value = '', cursor } = found.groups ?? {};
+  const input = inputOf(value);
+  if (!input || cursor === undefined) return input;
+  try {
+    return { ...input, cursor: decodeURIComponent(cursor) };
+  } catch {
+    return undefined; // not percent-encoded
+  }
 }

@@ -305,6 +305,8 @@ describe('webhooks', () => {
       expect.objectContaining({ event: 'post.published', data: expect.objectContaining({ postId }) }),
     ]);
     expect(await done('webhooks', 'events', made.id)).toEqual([heard.json]);
+    const again = await rookery(['webhooks', 'listen', made.id, '--after', '0', '--count', '1', '--json']);
+    expect([again.status, again.json]).toEqual([0, heard.json]);
 
     const body = heard.json.body as string;
     const at = Math.floor(new Date().getTime() / 1_000);

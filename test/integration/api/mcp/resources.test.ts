@@ -65,6 +65,38 @@ describe('resources and prompts', () => {
       expect([uri, (await read(uri, client)).error?.code]).toEqual([uri, -32_602]);
   });
 
+  test('a list that is longer than an answer goes on behind its nextCursor', async () => {
+    const { key, product, ann, channelId } = world;
+    await product.db.sql`
+      insert into posts (id, org_id, channel_id, group_id, state, content, publish_date)
+      select gen_random_uuid(), ${ann.orgId}, ${channelId}, n::text, 'DRAFT', ${'x'.repeat(1_000)},
+        timestamptz '2031-05-01' + n * interval '1 hour'
+      from generate_series(1, 60) n`;
+    const read = async (uri: string) =>
+      JSON.parse((await sendRpc(key, rpc('resources/read', { uri }))).body.result.contents[0].text);
+    const seen = new Set<string>();
+    let parts = 0;
+    for (let query = ''; parts < 10;) {
+      const { output, nextCursor } = await read(`rookery://calendar/2031-05${query}`);
+      for (const { id } of output.posts) seen.add(id);
+      parts += 1;
+      if (nextCursor === null) break;
+      query = `?cursor=${encodeURIComponent(nextCursor)}`;
+    }
+    expect([seen.size, parts]).toEqual([60, 3]);
+    const { resourceTemplates } = (await sendRpc(key, rpc('resources/templates/list'))).body.result;
+    expect(resourceTemplates.map(({ uriTemplate }: { uriTemplate: string }) => uriTemplate)).toEqual(
+      expect.arrayContaining(['rookery://calendar/{month}{?cursor}', 'rookery://channels{?cursor}']),
+    );
+    expect((await read('rookery://channels?cursor=0')).output).toHaveLength(1);
+    for (const uri of [
+      'rookery://calendar/2031-05?cursor=%',
+      'rookery://calendar/2031-05?page=2',
+      'rookery://brand-kits?cursor=0',
+    ])
+      expect([uri, (await sendRpc(key, rpc('resources/read', { uri }))).body.error?.code]).toEqual([uri, -32_602]);
+  });
+
   test('prompts are texts of ours with what a person fills in, and refuse what they do not know', async () => {
     const { key } = world;
     const list = async (path: string) =>
