@@ -1,12 +1,20 @@
-import { claimKey, completeKey, type KeptAnswer, releaseKey, scopeOfUser } from '../../src/platform/db/index.ts';
+import {
+  claimKey,
+  completeKey,
+  type KeptAnswer,
+  releaseKey,
+  renewKey,
+  scopeOfUser,
+} from '../../src/platform/db/index.ts';
 import type { Context } from '../../src/context.ts';
 import { AppError, invalidField, newId, sha256 } from '../../src/platform/kernel/index.ts';
 import { type Exchange, REQUEST_MS } from './exchange.ts';
 import type { AnyRoute, IdempotencyClaim } from './route.ts';
 
 const NAME = 'idempotency-key';
-/** Milliseconds for what is done with a request that has arrived; then its process counts as dead. */
+/** Milliseconds after which the process of a request that has arrived counts as dead, unless it renews its claim. */
 const WORK_MS = 120_000;
+export const CLAIM_RENEWAL_MS = WORK_MS / 3;
 const KEPT_FAILURES = new Set([400, 404, 409, 410]);
 
 /** The claim of a request that carries a key, or the answer that its key got before. */
@@ -45,6 +53,16 @@ export async function claim(exchange: Exchange, route: AnyRoute, { sql, vault }:
   // a reply that shows a secret is kept sealed
   return { stored: { status, reply: reply.startsWith('v2:') ? vault.open(reply) : reply } };
 }
+
+/**
+ * Renews the claim of a request until it is disposed of: a request that lasts longer than a claim would else be done a
+ * second time by whoever repeats it.
+ */
+export const holdClaim = (mine: IdempotencyClaim, { sql, clock }: Pick<Context, 'sql' | 'clock'>): Disposable =>
+  clock.every(
+    CLAIM_RENEWAL_MS,
+    () => void renewKey(sql, mine, WORK_MS).catch(() => undefined), // the next one may come through
+  );
 
 /** The answer of a route as a room keeps it in the commit of its effect; undefined for a request without a key. */
 export const keptAnswer = <T>(

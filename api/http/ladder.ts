@@ -16,7 +16,7 @@ import { auditActor } from './audit-actor.ts';
 import { refusalText } from './errors.ts';
 import { isUnchangedList } from './etag.ts';
 import type { Exchange } from './exchange.ts';
-import { claim, type Claimed, complete } from './idempotency.ts';
+import { claim, type Claimed, complete, holdClaim } from './idempotency.ts';
 import { type LargeBodies, placeForBody } from './large-bodies.ts';
 import { permit } from './permit.ts';
 import type { AnyRoute, IdempotencyClaim, Reply, Room } from './route.ts';
@@ -110,6 +110,7 @@ export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): 
     exchange.headers['idempotency-replayed'] = 'true';
     return sendJson(exchange, stored.status, stored.reply);
   }
+  using _held = mine && holdClaim(mine, context);
   await noteImpersonated(exchange, route, context);
   try {
     await perform(exchange, route, tools, { input, mine, work });

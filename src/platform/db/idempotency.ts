@@ -66,6 +66,18 @@ export async function completeKey(
   return rows.length > 0;
 }
 
+/** Prolongs a claim to so many milliseconds from now, while nobody else has taken the key over. */
+export async function renewKey(sql: Sql, { orgId, scope, key, claim }: KeyClaim, holdMs: number): Promise<void> {
+  await sql`
+    update idempotency_keys
+    set claimed_until = greatest(claimed_until, now() + ${holdMs}::float8 * interval '1 ms')
+    where org_id = ${orgId}
+      and scope = ${scope}
+      and key = ${key}
+      and claim = ${claim}
+      and status is null`;
+}
+
 /** The key of a request, and the answer to what comes of it, for whoever repeats the request. */
 export interface KeptAnswer<T> {
   key: KeyClaim;

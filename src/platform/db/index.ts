@@ -12,6 +12,7 @@ export {
   type KeptAnswer,
   type KeyClaim,
   releaseKey,
+  renewKey,
   scopeOfUser,
 } from './idempotency.ts';
 export {

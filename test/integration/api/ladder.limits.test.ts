@@ -1,7 +1,8 @@
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
+import { CLAIM_RENEWAL_MS } from '../../../api/http/idempotency.ts';
 import { routes as allRoutes } from '../../../api/resources/routes.gen.ts';
-import { AppError } from '../../../src/platform/kernel/index.ts';
+import { AppError, systemClock } from '../../../src/platform/kernel/index.ts';
 import { Client, testApp } from '../../support/worlds/app.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { openLadder, probeState, probes, resetProbes } from '../../support/worlds/ladder.ts';
@@ -84,6 +85,31 @@ describe('idempotency', () => {
     open();
     expect((await first).status).toBe(201);
     expect((await post('slow', key)).headers.get('idempotency-replayed')).toBe('true');
+  });
+  test('a request that lasts longer than its claim keeps it: a repeated one is told to wait [S18]', async () => {
+    const every = (ms: number, work: () => void) => systemClock.every(ms === CLAIM_RENEWAL_MS ? 20 : ms, work);
+    await using patient = await testApp({
+      sql: db.sql,
+      routes: [...allRoutes, ...probes],
+      clock: { ...systemClock, every },
+    });
+    const caller = new Client(patient.address);
+    for (const [name, value] of ann.client.cookies) caller.cookies.set(name, value);
+    const key = randomUUID();
+    const send = () => caller.post('/probe/created', { text: 'long' }, { 'idempotency-key': key });
+    let open = () => {};
+    probeState.gate = new Promise((resolve) => (open = resolve));
+    const first = send();
+    await eventually('the first is under way', () => probeState.seen.length > 0);
+    await db.sql`update idempotency_keys set claimed_until = now() - interval '1 s' where key = ${key}`; // two minutes later
+    const isHeld = async () =>
+      (await db.sql`select from idempotency_keys where key = ${key} and claimed_until > now()`).count === 1;
+    await eventually('the claim is renewed', isHeld);
+    expect((await send()).body.code).toBe('idempotency_in_flight');
+    open();
+    expect((await first).status).toBe(201);
+    expect(probeState.seen).toHaveLength(1);
+    expect((await send()).headers.get('idempotency-replayed')).toBe('true');
   });
   test('one of fifty requests at once has the effect [S18]', async () => {
     const key = randomUUID();
