@@ -22,7 +22,7 @@ interface Bucket {
 
 /**
  * Takes one from each bucket, asked about together, and writes the rate headers (S16) of the one with least left;
- * throws `rate_limited` when one is empty.
+ * throws `rate_limited` when one is empty, and takes nothing from the others then.
  */
 async function take(
   exchange: Exchange,
@@ -31,12 +31,12 @@ async function take(
   windowMs: number,
 ): Promise<void> {
   const { headers } = exchange;
-  const hits = await Promise.all(
-    buckets.map(async ({ bucket, limit, isOwn }) => {
-      const most = isOwn ? limit : scaled(limit, context);
-      return { most, ...(await context.cache.hit(bucket, most, isOwn ? WINDOW_MS.hour : windowMs)) };
-    }),
-  );
+  const asked = buckets.map(({ bucket, limit, isOwn }) => ({
+    bucket,
+    limit: isOwn ? limit : scaled(limit, context),
+    windowMs: isOwn ? WINDOW_MS.hour : windowMs,
+  }));
+  const hits = (await context.cache.hitAll(asked)).map((hit, n) => ({ ...hit, most: asked[n]!.limit }));
   const refused = hits.find(({ allowed }) => !allowed);
   const { most, allowed, remaining, resetAt } =
     refused ?? hits.reduce((least, hit) => (hit.remaining < least.remaining ? hit : least));

@@ -4,7 +4,7 @@ import type { Cache, CacheOptions } from './port.ts';
 
 export { briefLookups, type Lookups } from './lookups.ts';
 export { openMemoryCache } from './memory.ts';
-export type { Cache, CacheOptions, Hit } from './port.ts';
+export type { Cache, CacheOptions, Hit, RateBucket } from './port.ts';
 export { openStreamSlots, type SlotHolder } from './stream-slots.ts';
 
 export type { ByteChannels } from './byte-channels.ts';

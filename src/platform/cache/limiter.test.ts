@@ -3,6 +3,12 @@ import { fc } from '../../../test/support/properties.ts';
 import type { Clock } from '../kernel/index.ts';
 import { windowLimiter } from './limiter.ts';
 
+/** Counts against one bucket. */
+function limiterOf(clock: Clock) {
+  const hitAll = windowLimiter(clock);
+  return (bucket: string, limit: number, windowMs: number) => hitAll([{ bucket, limit, windowMs }])[0]!;
+}
+
 /** Two clocks that move apart: the steady one, and the one on the wall that somebody sets. */
 function twoClocks() {
   let steady = 0;
@@ -50,7 +56,7 @@ test('a window admits exactly its limit in any order of calls, and a changed clo
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
       const { clock, pass, set } = twoClocks();
-      const hit = windowLimiter(clock);
+      const hit = limiterOf(clock);
       const model = new Map<string, { from: number; hits: number }>();
       for (const one of steps)
         if (one.kind === 'pass') pass(one.ms);
@@ -72,7 +78,7 @@ test('a window admits exactly its limit in any order of calls, and a changed clo
 
 test('callers that never come back do not fill the memory, and counted callers stay counted', () => {
   const { clock, pass } = twoClocks();
-  const hit = windowLimiter(clock);
+  const hit = limiterOf(clock);
   for (let n = 0; n < 150_000; n += 1) hit(`gone ${n}`, 1, WINDOW);
   pass(61_000);
   hit('here', 1, 600_000);

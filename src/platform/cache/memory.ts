@@ -8,7 +8,7 @@ const MAX_VALUES = 100_000;
 export function openMemoryCache(clock: Clock, { onHandlerError = () => {} }: CacheOptions = {}): Cache {
   const values = new Map<string, { value: string; endsAt: number }>();
   const handlers = new Map<string, Set<(message: string) => void>>();
-  const hit = windowLimiter(clock);
+  const hitAll = windowLimiter(clock);
   const now = () => clock.now().getTime();
 
   function makeRoom(): void {
@@ -64,7 +64,8 @@ export function openMemoryCache(clock: Clock, { onHandlerError = () => {} }: Cac
       keep(key, holder, ttlMs);
       return true;
     },
-    hit: async (bucket, limit, windowMs) => hit(bucket, limit, windowMs),
+    hit: async (bucket, limit, windowMs) => hitAll([{ bucket, limit, windowMs }])[0]!,
+    hitAll: async (buckets) => hitAll(buckets),
     async ping() {},
     health: () => ({ limitsShared: true, awaySince: undefined }),
     async [Symbol.asyncDispose]() {

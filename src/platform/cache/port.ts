@@ -1,3 +1,10 @@
+/** What a request is counted against: a fixed window of `windowMs` that starts with its first request. */
+export interface RateBucket {
+  bucket: string;
+  limit: number;
+  windowMs: number;
+}
+
 /** One request counted against a bucket. `resetAt` is when the bucket starts again. */
 export interface Hit {
   allowed: boolean;
@@ -32,6 +39,11 @@ export interface Cache extends AsyncDisposable {
    * Never rejects: while the store is away each process counts for itself, and `health` says so.
    */
   hit(bucket: string, limit: number, windowMs: number): Promise<Hit>;
+  /**
+   * Counts one request against several buckets at once; where one refuses it, the others are left as they were: a
+   * request that is refused uses up nothing of anybody else. Never rejects, as `hit`.
+   */
+  hitAll(buckets: readonly RateBucket[]): Promise<Hit[]>;
   /**
    * Takes a key for a holder, or prolongs what the holder has; false while another one has it. It is free again after
    * `ttlMs` milliseconds, or when it is deleted. Rejects as `get` does.

@@ -2,24 +2,36 @@ import { Redis } from 'ioredis';
 import { atMost, openBatcher } from '../flow/index.ts';
 import { AppError, type Clock } from '../kernel/index.ts';
 import { windowLimiter } from './limiter.ts';
-import type { Cache, CacheOptions, Hit } from './port.ts';
+import type { Cache, CacheOptions, Hit, RateBucket } from './port.ts';
 import { ANSWER_MS, CONNECT_MS, CONNECTION, openRedisChannels } from './redis-channels.ts';
 
 /**
- * Counts once for each key, and starts a window with its first hit. Answers for each the count and what is left of the
- * window.
+ * Counts once for each key, and starts a window with its first hit. Each key has three arguments: its window, its limit,
+ * and, at the last of those that one request is counted against, how many these are; where one of them refuses, the
+ * others are given back before anybody else counts. Answers for each the count and what is left of the window.
  */
 const HITS = `
 local answer = {}
+local refused = false
 for n, key in ipairs(KEYS) do
   local count = redis.call('incr', key)
   local left = count > 1 and redis.call('pttl', key) or -1
   if left < 0 then
-    left = tonumber(ARGV[n])
+    left = tonumber(ARGV[3 * n - 2])
     redis.call('pexpire', key, left)
   end
   answer[2 * n - 1] = count
   answer[2 * n] = left
+  refused = refused or count > tonumber(ARGV[3 * n - 1])
+  local size = tonumber(ARGV[3 * n])
+  if size > 0 then
+    if refused and size > 1 then
+      for m = n - size + 1, n do
+        if answer[2 * m - 1] <= tonumber(ARGV[3 * m - 1]) then redis.call('decr', KEYS[m]) end
+      end
+    end
+    refused = false
+  end
 end
 return answer`;
 /** Takes a key that is free, or the holder's own, for so long. */
@@ -39,14 +51,13 @@ const unavailable = (cause: unknown) =>
   new AppError('unavailable', 'The cache cannot be reached, try again shortly', {}, { cause });
 
 type WithScripts = Redis & {
-  hitWindows(count: number, keys: string[], windowsMs: number[]): Promise<number[]>;
+  hitWindows(count: number, keys: string[], windows: number[]): Promise<number[]>;
   claimKey(key: string, holder: string, ttlMs: number): Promise<number>;
 };
+/** The buckets of one request. */
 interface Waiting {
-  bucket: string;
-  limit: number;
-  windowMs: number;
-  resolve: (hit: Hit) => void;
+  buckets: readonly RateBucket[];
+  resolve: (hits: Hit[]) => void;
 }
 
 /**
@@ -121,9 +132,14 @@ async function ask<T>(link: Link, question: () => Promise<T>): Promise<T> {
 }
 
 /** The question of the limits. A Redis that refuses it is away for them, whatever else it answers. */
-async function count(link: Link, hits: readonly Pick<Waiting, 'bucket' | 'windowMs'>[]): Promise<number[]> {
-  const keys = hits.map(({ bucket }) => `${link.prefix}limit:${bucket}`);
-  const windows = hits.map(({ windowMs }) => windowMs);
+async function count(link: Link, requests: readonly Pick<Waiting, 'buckets'>[]): Promise<number[]> {
+  const keys: string[] = [];
+  const windows: number[] = [];
+  for (const { buckets } of requests)
+    for (const [n, { bucket, windowMs, limit }] of buckets.entries()) {
+      keys.push(`${link.prefix}limit:${bucket}`);
+      windows.push(windowMs, limit, n === buckets.length - 1 ? buckets.length : 0);
+    }
   try {
     const counted = await ask(link, () => link.redis.hitWindows(keys.length, keys, windows));
     link.refusing = false;
@@ -142,26 +158,29 @@ async function count(link: Link, hits: readonly Pick<Waiting, 'bucket' | 'window
  * Pipelines what is asked in one turn of the event loop, and while enough is under way with the next: an exchange of
  * its own costs more than the rest of a small request.
  */
-function gatherHits(link: Link): (hit: Waiting) => void {
+function gatherHits(link: Link): (request: Waiting) => void {
   const { clock } = link;
   const local = windowLimiter(clock);
   return openBatcher<Waiting>({
     max: HITS_AT_ONCE,
+    weigh: ({ buckets }) => buckets.length,
+    heaviest: HITS_AT_ONCE,
     atOnce: EXCHANGES_AT_ONCE,
     soon: setImmediate,
-    async send(hits) {
+    async send(requests) {
       try {
-        const counted = await count(link, hits);
-        for (const [n, { limit, resolve }] of hits.entries()) {
-          const done = counted[2 * n]!;
-          resolve({
-            allowed: done <= limit,
-            remaining: Math.max(limit - done, 0),
-            resetAt: clock.in(counted[2 * n + 1]!),
-          });
-        }
+        const counted = await count(link, requests);
+        let n = 0;
+        for (const { buckets, resolve } of requests)
+          resolve(
+            buckets.map(({ limit }) => {
+              const [done, leftMs] = [counted[n]!, counted[n + 1]!];
+              n += 2;
+              return { allowed: done <= limit, remaining: Math.max(limit - done, 0), resetAt: clock.in(leftMs) };
+            }),
+          );
       } catch {
-        for (const { bucket, limit, windowMs, resolve } of hits) resolve(local(bucket, limit, windowMs));
+        for (const { buckets, resolve } of requests) resolve(local(buckets));
       }
     },
   });
@@ -190,6 +209,10 @@ export async function openRedisCache(
   };
   const channels = openRedisChannels(url, link, onHandlerError);
   const gather = gatherHits(link);
+  const hitAll = (buckets: readonly RateBucket[]) =>
+    new Promise<Hit[]>((resolve) => {
+      gather({ buckets, resolve });
+    });
   redis.on('error', (error: Error) => (link.lastError = error.message || String(error)));
   redis.on('close', () => away(link, link.lastError));
   redis.on('ready', () => back(link));
@@ -206,16 +229,14 @@ export async function openRedisCache(
       ask(link, async () => (await redis.claimKey(prefix + key, holder, Math.max(1, Math.ceil(ttlMs)))) === 1),
     publish: (channel, message) => ask(link, () => redis.publish(prefix + channel, message)).catch(() => undefined),
     subscribe: channels.subscribe,
-    hit: (bucket, limit, windowMs) =>
-      new Promise((resolve) => {
-        gather({ bucket, limit, windowMs, resolve });
-      }),
+    hit: async (bucket, limit, windowMs) => (await hitAll([{ bucket, limit, windowMs }]))[0]!,
+    hitAll,
 
     // Asks even while resting: this is how a store that hung is found again. Asks to count: one that only reads keeps
     // no limits.
     async ping() {
       link.restUntil = 0;
-      await count(link, [{ bucket: 'ping', windowMs: 1_000 }]);
+      await count(link, [{ buckets: [{ bucket: 'ping', limit: 1, windowMs: 1_000 }] }]);
     },
     health: () => ({ limitsShared: link.awaySince === undefined, awaySince: link.awaySince }),
     async [Symbol.asyncDispose]() {

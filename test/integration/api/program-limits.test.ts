@@ -140,6 +140,17 @@ describe('requestsPerHour', () => {
     expect((await world.ann.client.get('/posts')).status).toBe(200);
   });
 
+  test('refuses a program without using up what its organization has', async () => {
+    const { key } = await programWith({ requestsPerHour: 1 });
+    const other = await world.ann.withKey();
+    const left = async () => Number((await other.get('/public/v1/is-connected')).headers.get('x-ratelimit-remaining'));
+    const before = await left();
+    const asked = [];
+    for (let n = 0; n < 5; n += 1) asked.push((await key.get('/public/v1/is-connected')).status);
+    expect(asked).toEqual([200, 429, 429, 429, 429]);
+    expect(await left()).toBe(before - 2);
+  });
+
   test('holds for the tokens of an app, all together', async () => {
     const cat = await world.product.signUp();
     const { token } = await appWith(cat, { requestsPerHour: 2 });

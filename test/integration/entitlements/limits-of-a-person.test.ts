@@ -83,6 +83,26 @@ test('share three times an org limit at most per person; other members keep thei
   expect((await at(tight, cid).get('/orgs/current', { showorg: orgs.at(-1)! })).status).toBe(200);
 });
 
+test('that are refused in one organization use up nothing of the person in another, nor the other way round [RL2]', async () => {
+  const bob = await app.signUp();
+  const [first, second] = [bob.orgId, (await found(bob)).body.id];
+  const client = at(tight, bob);
+  const statusesIn = async (showorg: string, times: number) => {
+    const statuses = [];
+    for (let n = 0; n < times; n += 1) statuses.push((await client.get('/orgs/current', { showorg })).status);
+    return statuses;
+  };
+  expect((await statusesIn(first, 20)).filter((status) => status === 200)).toHaveLength(4);
+  expect(await statusesIn(second, 4)).toEqual([200, 200, 200, 200]); // of twelve in all
+  const third = (await found(bob)).body.id;
+  await statusesIn(third, 4);
+  const fourth = (await found(bob)).body.id;
+  expect(await statusesIn(fourth, 6)).toEqual([429, 429, 429, 429, 429, 429]);
+  const cid = await app.signUp();
+  await db.sql`insert into memberships (org_id, user_id, role_key) values (${fourth}, ${cid.userId}, 'admin')`;
+  expect((await at(tight, cid).get('/orgs/current', { showorg: fourth })).status).toBe(200);
+});
+
 test('send at most 200 invitations a day per person, over all organizations [S17, S47]', async () => {
   const bob = await app.signUp();
   const own = await testApp({ sql: db.sql, env: { RATE_LIMIT_SCALE: '0.02', API_LIMIT: '100000' } }); // four

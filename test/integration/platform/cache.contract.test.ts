@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Cache, type CacheOptions, openCache } from '../../../src/platform/cache/index.ts';
+import { type Cache, type CacheOptions, type Hit, openCache } from '../../../src/platform/cache/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { startFaultProxy } from '../../support/processes/fault-proxy.ts';
 import { eventually } from '../../support/wire/eventually.ts';
@@ -158,6 +158,26 @@ describe.each(['memory', 'redis'] as const)('the cache in %s', (kind) => {
   test('buckets are counted separately', async () => {
     expect((await cache.hit('left', 1, 60_000)).allowed).toBe(true);
     expect((await cache.hit('right', 1, 60_000)).allowed).toBe(true);
+  });
+
+  test('several buckets are hit together, and a request that one of them refuses leaves the others as they were [RL2]', async () => {
+    const ask = (...buckets: [string, number][]) =>
+      cache.hitAll(buckets.map(([bucket, limit]) => ({ bucket, limit, windowMs: 60_000 })));
+    const told = (hits: Hit[]) => hits.map(({ allowed, remaining }) => [allowed, remaining]);
+    const both = () => ask(['wide', 9], ['narrow', 2]);
+    expect(told(await both())).toEqual([
+      [true, 8],
+      [true, 1],
+    ]);
+    await both();
+    const refused = await Promise.all(Array.from({ length: 20 }, both));
+    for (const [, narrow] of refused) expect(narrow!.allowed).toBe(false);
+    expect(told(await ask(['wide', 9]))).toEqual([[true, 6]]);
+    expect(told(await ask(['narrow', 2], ['wide', 9], ['new', 1]))[0]).toEqual([false, 0]);
+    expect(told(await ask(['wide', 9], ['new', 1]))).toEqual([
+      [true, 5],
+      [true, 0],
+    ]);
   });
 
   test('concurrent hits from two processes are counted exactly', async () => {
