@@ -148,7 +148,7 @@ export default [
     answer: Success,
     async handle({ rooms, body, reply, ...call }) {
       const by = await bySession(rooms, call);
-      await rooms.auth.accounts.remove(by, body.password, ({ id, name }) => rooms.organizations.remove(id, by, name));
+      await rooms.auth.accounts.remove(by, body.password, (orgId) => rooms.organizations.removeWithOwner(orgId, by));
       logOut(reply);
     },
     present: success,

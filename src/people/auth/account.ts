@@ -252,14 +252,14 @@ async function confirmEmail({ sql }: AccountDeps, by: SessionAuditActor, code: s
 
 /**
  * Ends the account, its sessions and its keys. Who logs in elsewhere has no password and must have logged in a moment
- * ago. `close` ends an org that has no other member, with all that is paid and planned there; each is over before the
- * account is.
+ * ago. `close` ends an org if it still has no other member, with all that is paid and planned there; each is over before
+ * the account is.
  */
 async function remove(
   deps: AccountDeps,
   by: SessionAuditActor,
   password: string | undefined,
-  close: (org: { id: string; name: string }) => Promise<void>,
+  close: (orgId: string) => Promise<void>,
 ): Promise<void> {
   const { sql, identity } = deps;
   const { userId } = by;
@@ -271,7 +271,7 @@ async function remove(
   } else {
     if (!(await isFresh(deps, by))) throw new AppError('conflict', 'Log in again first, then delete the account');
   }
-  for (const org of await identity.ownedAlone(userId)) await close(org);
+  for (const { id } of await identity.ownedAlone(userId)) await close(id);
   const forget = await sql.begin((tx) => end(deps, tx, by, userId));
   forget();
 }

@@ -4,4 +4,4 @@ export { roleName } from './role-names.ts';
 export type { RoleRow } from './role-store.ts';
 export { forbidden, type MemberRights } from './rules.ts';
 export { type Members, openMembers } from './service.ts';
-export { disableMembersForPlan, lockMembersOfOnly, type MemberRow } from './store.ts';
+export { disableMembersForPlan, hasOtherMembers, lockMembersOfOnly, type MemberRow } from './store.ts';

@@ -92,6 +92,18 @@ export const rolesOfOthers = (sql: Sql, orgId: string, userId: string) => sql<Om
     and not m.disabled
     and m.user_id <> ${userId}`;
 
+/** Tells whether anybody else belongs to it, also somebody who cannot act now. */
+export async function hasOtherMembers(sql: Sql, orgId: string, userId: string): Promise<boolean> {
+  const rows = await sql`
+    select 1
+    from memberships m
+    join users u on u.id = m.user_id and u.deleted_at is null
+    where m.org_id = ${orgId}
+      and m.user_id <> ${userId}
+    limit 1`;
+  return rows.length > 0;
+}
+
 export const insertMember = (sql: Sql, orgId: string, userId: string, roleKey: string) => sql`
   insert into memberships (org_id, user_id, role_key, last_used_at)
   values (${orgId}, ${userId}, ${roleKey}, now())`;
@@ -132,7 +144,8 @@ export const deleteMember = (sql: Sql, orgId: string, userId: string) => sql`
     and user_id = ${userId}`;
 
 /**
- * Answers the members, or the one, who would have no org left without this one. All their memberships of living orgs
+ * Answers the members, or the one, who would have no org left without this one: one that is shut to them lets nobody log
+ * in. All their memberships of living orgs
  * are locked before that, by user and org, by a statement of its own: of two orgs that a person leaves at the same
  * moment the second waits, and reads what the first has left.
  */
@@ -159,9 +172,10 @@ export async function lockMembersOfOnly(
       and not exists (
       select 1
       from memberships other
-      join organizations o on o.id = other.org_id and o.deleted_at is null
+      join organizations o on o.id = other.org_id and o.deleted_at is null and o.disabled_at is null
       where other.user_id = m.user_id
-        and other.org_id <> m.org_id)`;
+        and other.org_id <> m.org_id
+        and not other.disabled)`;
 }
 
 /**

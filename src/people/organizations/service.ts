@@ -1,7 +1,7 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Json, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock, invalidField, newId, notFound } from '../../platform/kernel/index.ts';
-import { withLockedMembership, forbidden, type MembersDeps } from '../members/index.ts';
+import { hasOtherMembers, withLockedMembership, forbidden, type MembersDeps } from '../members/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import { closeOrganization, dropOrganizations, eraseOrganization } from './ending.ts';
@@ -24,6 +24,11 @@ export interface Organizations extends McpPolicies {
    * Takes it out of use: nothing of it is published, no credential opens it. `confirm` must be its name. For owners.
    */
   remove(orgId: string, by: AuditActor, confirm: string): Promise<void>;
+  /**
+   * The same for an owner whose account ends; nothing where others belong to it by now: it goes on with them, or keeps
+   * its last owner (S43).
+   */
+  removeWithOwner(orgId: string, by: AuditActor & { userId: string }): Promise<void>;
   /**
    * Deletes for ever what was removed 30 days ago, at most `limit` orgs, each in a commit of its own; answers how many.
    * Of a large one some rows at a time go before; `limit` is answered where there is more to do. One that cannot be
@@ -114,6 +119,13 @@ export function openOrganizations({ mostOwned, providers, clock, log, ...deps }:
         if (known(await store.findOrganization(tx, orgId)).name !== confirm)
           throw invalidField('confirm', 'must be the name of the organization', 'invalid_value');
         await closeOrganization(deps, tx, { id: orgId, name: confirm }, { by, own: true });
+      }),
+
+    removeWithOwner: (orgId, by) =>
+      withLockedMembership(deps, orgId, by, undefined, async (tx, me) => {
+        // behind the lock that whoever joins takes, too
+        if (me.roleKey !== 'owner' || (await hasOtherMembers(tx, orgId, by.userId))) return;
+        await closeOrganization(deps, tx, known(await store.findOrganization(tx, orgId)), { by, own: true });
       }),
 
     async end(tx, orgId, by, { own }) {

@@ -85,3 +85,46 @@ test('a key that is being made while its owner is removed is not revived by a ne
     { revoked: true },
   ]);
 });
+
+describe('a person whose only other organization is shut to them', () => {
+  const shutting: Record<string, (org: SignedUp, user: SignedUp) => Promise<unknown>> = {
+    'their membership is disabled': async ({ orgId }, { userId }) =>
+      db.sql`update memberships set disabled = true where org_id = ${orgId} and user_id = ${userId}`,
+    'an operator has disabled it': async ({ orgId }) =>
+      db.sql`update organizations set disabled_at = now() where id = ${orgId}`,
+  };
+  test.each(Object.keys(shutting))('gets one of their own at a removal, where %s [S46]', async (how) => {
+    const [x, y, bob] = [await app.signUp(), await app.signUp(), await app.signUp()];
+    for (const org of [x, y]) await join(org, bob);
+    await db.sql`delete from memberships where user_id = ${bob.userId} and org_id = ${bob.orgId}`;
+    await shutting[how]!(y, bob);
+    await remove(x, bob);
+    expect((await livingOrgsOf(bob)).filter(({ role }) => role === 'owner')).toEqual([
+      { name: 'My organization', role: 'owner' },
+    ]);
+    expect((await bob.client.get('/user/self')).status).toBe(200);
+  });
+});
+
+test.each([
+  ['editor', 409],
+  ['owner', 200],
+])(
+  'an organization that an %s joins while the account of its only owner ends stays [S43, X25]',
+  async (role, expected) => {
+    const [ann, bob] = [await app.signUp(), await app.signUp()];
+    await flush();
+    await db.sql.begin((tx) => app.context.billing.lockOrg(tx, ann.orgId)); // the row is there from here on
+    let ending: ReturnType<typeof ann.client.delete> | undefined;
+    await db.sql.begin(async (tx) => {
+      // taken by whoever ends an organization, and behind the look which these are
+      await tx`select from org_counters where org_id = ${ann.orgId} for no key update`;
+      ending = ann.client.delete('/user', { password: ann.password });
+      await settles(async () => expect(await waiting()).toBe(1));
+      await tx`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${bob.userId}, ${role})`;
+    });
+    expect((await ending!).status).toBe(expected);
+    expect((await bob.client.get('/user/self', { showorg: ann.orgId })).body.orgId).toBe(ann.orgId);
+    expect((await ann.client.get('/user/self')).status).toBe(expected === 409 ? 200 : 401);
+  },
+);
