@@ -37,6 +37,7 @@ import {
 import { commentsRetention } from './publishing/comments/index.ts';
 import { openPublishingWing } from './publishing/open.ts';
 import { campaignsRetention, type DueChange, postsRetention, type ReminderMoves } from './publishing/posts/index.ts';
+import { copyProgramDay } from './studio/budget/index.ts';
 import { mediaJobsRetention } from './studio/media-jobs/index.ts';
 import { aiTracesRetention, runsRetention } from './studio/runs/index.ts';
 import { openStudioWing } from './studio/open.ts';
@@ -194,6 +195,7 @@ const bindPorts = (
 ) => ({
   sso: ssoOf(config.login),
   stop: { channels: disableChannels, members: disableMembers },
+  spending: { copyDay: copyProgramDay },
   approvals: { namesOf: approvalNamesOf, endAllOf: deleteApprovalsOf },
   endings: {
     stopChannels,

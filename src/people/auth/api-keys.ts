@@ -18,6 +18,7 @@ import {
 import * as store from './api-key-store.ts';
 import { lastUsed } from './last-used.ts';
 import { changeKeyLimits, findKeyLimits } from './api-key-limits.ts';
+import type { ProgramSpending } from './ports.ts';
 import type { Device } from './store.ts';
 
 export type { ApiKeyRow, MemberKeyRow } from './api-key-store.ts';
@@ -37,6 +38,7 @@ interface ApiKeyOptions {
   /** Told when the last use of keys could not be written. */
   failed: (error: unknown) => void;
   billing: Pick<Billing, 'require'>;
+  spending: ProgramSpending;
   email: Email;
 }
 interface ApiKeyDeps extends ApiKeyOptions {
@@ -202,6 +204,7 @@ async function rotate(
     await store.revokeKey(tx, orgId, id);
     await insert(tx, orgId, by, row);
     await copyKeyLimits(tx, orgId, id, row.id);
+    await deps.spending.copyDay(tx, orgId, id, row.id);
     await tell(deps, tx, orgId, by, row);
     await writeAudit(tx, by, ofKey(orgId, 'rotated', id, { name: row.name, prefix: row.prefix, newId: row.id }));
     return { old: old.keyHash, made };

@@ -1,5 +1,11 @@
 import type { Sql } from '../../platform/db/index.ts';
 
+/** What programs have spent on AI today. */
+export interface ProgramSpending {
+  /** Gives a key that replaces another what that one has used of its day. */
+  copyDay(transaction: Sql, orgId: string, from: string, to: string): Promise<unknown>;
+}
+
 /** The apps that act for a user, whatever the organization. */
 export interface Approvals {
   namesOf(transaction: Sql, userId: string): Promise<readonly { name: string; orgName: string }[]>;

@@ -11,7 +11,7 @@ import { openAuthTokens, type AuthTokens } from './jwt.ts';
 import { hashChosen } from './password.ts';
 import { type KnownBrowsers, openKnownBrowsers } from './known-browsers.ts';
 import { type LoginAttempt, openPasswordLogin } from './login.ts';
-import type { Approvals } from './ports.ts';
+import type { Approvals, ProgramSpending } from './ports.ts';
 import { forgetTraces } from './trace-store.ts';
 import { openRegistrations, type Registrations } from './registration.ts';
 import { type Browser, type SessionTokens, openSessions, type Sessions } from './sessions.ts';
@@ -51,6 +51,7 @@ interface Options {
   identity: Identity;
   billing: Pick<Billing, 'require'>;
   approvals: Approvals;
+  spending: ProgramSpending;
   email: Email;
   jwtSecret: string;
   frontendUrl: string;
@@ -69,6 +70,7 @@ export function openAuth({
   identity,
   billing,
   approvals,
+  spending,
   email,
   jwtSecret,
   frontendUrl,
@@ -80,7 +82,7 @@ export function openAuth({
 }: Options): AuthRoom {
   const tokens = openAuthTokens({ secret: jwtSecret, clock, log });
   const sessions = openSessions({ sql, clock, tokens, secret: jwtSecret, failed });
-  const apiKeys = openApiKeys({ sql, clock, failed, billing, email });
+  const apiKeys = openApiKeys({ sql, clock, failed, billing, spending, email });
   const hash = hashChosen(refusedPasswords);
   const registrations = openRegistrations({
     sql,

@@ -124,6 +124,31 @@ export const insertCorrection = (sql: Sql, { orgId, ref }: CallKey, { micros, so
   select ${windowColumns(sql)}
   from counted`;
 
+/**
+ * Gives a program that replaces another what that one has spent and reserved today, and the calls that are under way. A
+ * call that begins meanwhile stays reserved for the rest of the day. The calls are locked first, as by their end.
+ */
+export async function copyProgramDay(sql: Sql, orgId: string, from: string, to: string): Promise<void> {
+  await sql`
+    update ai_reservations
+    set program_id = ${to}
+    where org_id = ${orgId}
+      and program_id = ${from}`;
+  await sql`
+    insert into ai_spend (org_id, domain, provider_id, period, starts, spent, reserved)
+    select org_id, domain, ${to}::text, period, starts, spent, reserved
+    from (
+      select *
+      from ai_spend
+      where org_id = ${orgId}
+        and domain = 'program'
+        and provider_id = ${from}::text
+        and period = 'day'
+        and starts = (now() at time zone 'UTC')::date
+      for update
+    ) old`;
+}
+
 /** The caps of an organization; undefined where it decided none. */
 export async function findBudget(sql: Sql, orgId: string): Promise<BudgetRules | undefined> {
   const [row] = await sql<BudgetRules[]>`

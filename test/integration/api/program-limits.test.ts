@@ -291,14 +291,21 @@ describe('aiCentsPerDay', () => {
       expect(refusal).toContain('"statusCode":402');
       expect(refusal).toContain('"limit":"ai_budget"');
     }
+    const { plaintext } = (await ann.client.post(`/user/api-keys/${id}/rotate`, {})).body;
+    key.key = plaintext;
+    expect(await paint(jobs.app.address)).toContain('402'); // the key that replaces it has the same day
+    const [{ id: rotatedId }] = (await ann.client.get('/user/api-keys')).body.filter(({ prefix }: { prefix: string }) =>
+      plaintext.startsWith(prefix),
+    );
     // a person is not bound by what a program may spend
     const own = await ann.client.post('/files/generate-image', { prompt: 'A rook' }, { prefer: 'respond-async' });
     expect(own.status).toBe(202);
     // what a call did not cost is given back to the day
-    await db.sql`update program_limits set ai_cents_per_day = ${24 * cents} where program_id = ${id}`;
+    await db.sql`update program_limits set ai_cents_per_day = ${24 * cents} where program_id = ${rotatedId}`;
     expect(await paint(jobs.app.address)).toBe('made');
     expect(await paint(jobs.app.address)).toContain('402');
-    const [job] = await db.sql`select id from media_jobs where org_id = ${ann.orgId} and program_id = ${id} limit 1`;
+    const [job] =
+      await db.sql`select id from media_jobs where org_id = ${ann.orgId} and program_id = ${rotatedId} limit 1`;
     expect((await ann.client.delete(`/files/jobs/${job!['id']}`)).status).toBe(200);
     expect(await paint(jobs.app.address)).toBe('made');
   }, 60_000);
