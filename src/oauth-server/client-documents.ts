@@ -5,8 +5,8 @@ import { judge, newId } from '../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../platform/outbound/index.ts';
 import { OAuthError } from './errors.ts';
 import { mayRegister } from './redirects.ts';
-import { type ClientRow, clientByClientId, hasFreshDocument, saveDocument } from './store.ts';
-import { ClientMetadata } from './registration.ts';
+import { type ClientRow, clientByClientId, dropUnusedBeyond, hasFreshDocument, saveDocument } from './store.ts';
+import { ClientMetadata, MOST_UNUSED } from './registration.ts';
 
 // Clients that say who they are by an https address in the place of a registration (OAuth Client ID Metadata Document):
 // the address is the client_id, and the document there names the redirect addresses.
@@ -99,6 +99,8 @@ export async function findClient(
       scope: SCOPES,
       seconds: document.seconds,
     });
+    // anybody has as many addresses as they like; counted apart, so that they drive out no client that registered
+    await dropUnusedBeyond(sql, MOST_UNUSED, 'document');
   }
   return clientByClientId(sql, clientId);
 }

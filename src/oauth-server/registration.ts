@@ -8,10 +8,10 @@ import { dropUnusedBeyond, insertClient } from './store.ts';
 
 const METHODS = ['none', 'client_secret_post', 'client_secret_basic'] as const;
 /**
- * Self-registered clients that nobody uses: about 25 kB each at worst, from anywhere. Beyond these the oldest go, since
+ * Clients of one kind that nobody uses, self-registered or named by a document: about 25 kB each at worst, from anywhere. Beyond these the oldest go, since
  * a refusal would let a flood keep everybody else out for the 30 days that they are kept.
  */
-const MOST_UNUSED = 5_000;
+export const MOST_UNUSED = 5_000;
 /** One line: who registers itself lays nothing out on the consent page, and turns no text around. */
 const line = (max: number) =>
   z
@@ -84,7 +84,7 @@ export async function registerClient(sql: Database, metadata: ClientMetadata): P
     scope,
   };
   const made = await insertClient(sql, row);
-  await dropUnusedBeyond(sql, MOST_UNUSED);
+  await dropUnusedBeyond(sql, MOST_UNUSED, 'registered');
   return {
     client_id: clientId,
     client_id_issued_at: Math.floor(made!.createdAt.getTime() / 1000),

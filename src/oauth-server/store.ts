@@ -261,8 +261,11 @@ async function deleteUnused(tx: Sql, locked: readonly { id: string }[]): Promise
   return rows.length;
 }
 
-/** Deletes unused clients beyond the newest `most`. */
-export const dropUnusedBeyond = (sql: Database, most: number): Promise<number> =>
+/**
+ * Deletes unused clients beyond the newest `most` of their kind: those that registered themselves, or those that are
+ * named by a document, which are as new as their document was read.
+ */
+export const dropUnusedBeyond = (sql: Database, most: number, kind: 'registered' | 'document'): Promise<number> =>
   sql.begin(async (tx) => {
     const locked = await tx<{ id: string }[]>`/* all orgs */
       select id
@@ -271,7 +274,8 @@ export const dropUnusedBeyond = (sql: Database, most: number): Promise<number> =
         select c.id
         from oauth_clients c
         where ${isUnused(tx)}
-        order by c.created_at desc, c.id desc offset ${most}
+          and ${kind === 'document' ? tx`c.document_until is not null` : tx`c.document_until is null`}
+        order by ${kind === 'document' ? tx`c.updated_at` : tx`c.created_at`} desc, c.id desc offset ${most}
       )
       for update skip locked`;
     return deleteUnused(tx, locked);

@@ -85,6 +85,28 @@ describe('a client that is named by a document', () => {
     }
   });
 
+  test('is kept among the newest 5,000 unused ones, and drives out none that registered itself', async () => {
+    await db.sql`
+      insert into oauth_clients (id, client_id, name, description, redirect_uris, scope, document_until, updated_at)
+      select gen_random_uuid(), 'https://many.example/' || n, 'Many', '', '{}', '{}', now(),
+        now() - interval '1 day' - n * interval '1 s'
+      from generate_series(1, 5000) n`;
+    await db.sql`
+      insert into oauth_clients (id, client_id, name, description, redirect_uris, scope, created_at, updated_at)
+      values (gen_random_uuid(), 'pcd_registered', 'Old', '', '{}', '{}', now() - interval '2 days', now() - interval '2 days')`;
+    const ID2 = `https://${HOST}/second.json`;
+    outside.on(`GET ${HOST}/second.json`, () => ({ status: 200, json: document({ client_id: ID2 }) }));
+    expect((await shown(ID2)).status).toBe(200);
+    const [left] = await db.sql`
+      select count(*) filter (where client_id like 'https://many.example/%')::int as many,
+        bool_or(client_id = 'https://many.example/5000') as oldest, bool_or(client_id = 'pcd_registered') as registered,
+        bool_or(client_id = ${ID2}) as newest
+      from oauth_clients`;
+    expect(left).toMatchObject({ oldest: false, registered: true, newest: true });
+    expect(left!['many']).toBeLessThan(5_000);
+    await db.sql`delete from oauth_clients where name in ('Many', 'Old')`;
+  });
+
   test('cannot take the place of one that registered itself', async () => {
     await db.sql`
       insert into oauth_clients (id, client_id, name, redirect_uris, scope)
