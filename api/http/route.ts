@@ -142,6 +142,8 @@ export interface Declaration<
   limit?: `${number}/${'minute' | 'hour'}` | 'none';
   /** `ip`: this route counts by address even for a known caller. `person`: by user, whatever the organization. */
   limitBy?: 'caller' | 'ip' | 'person';
+  /** The path whose limit it shares: it is the same route at another path. */
+  countedAs?: `/${string}`;
   /** The buckets that a request counts in by what its body asks for, in the place of that of the route. */
   buckets?(body: z.output<B>): readonly string[];
   /**
@@ -234,6 +236,10 @@ export interface Route<
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of routes of all shapes; each was checked where it was declared
 export type AnyRoute = Route<any, `/${string}`, any, any, any, any, any>;
+
+/** Routes at `alias` that are the same as those at `path`, and count in their buckets: a limit is not had twice. */
+export const aliasesOf = <R extends AnyRoute>(path: `/${string}`, alias: `/${string}`, routes: readonly R[]): R[] =>
+  routes.map((route) => ({ ...route, countedAs: `${path}${route.path.slice(alias.length)}` as const }));
 
 /** Says what holds for a super-admin who calls this route while acting as a user. */
 export const impersonationOf = ({

@@ -93,7 +93,7 @@ export function throttle(
   exchange: Exchange,
   route: AnyRoute,
   context: Context,
-  names: readonly string[] = [`${route.method} ${route.path}`],
+  names: readonly string[] = [`${route.method} ${route.countedAs ?? route.path}`],
 ): Promise<void> | undefined {
   if (route.limit === 'none') return undefined;
   const { count, windowMs } = limitOf(route.limit ?? `${context.config.http.apiLimit}/hour`);

@@ -1,3 +1,4 @@
+import { aliasesOf } from '../../http/route.ts';
 import { stockRoutes } from '../files/stock.handlers.ts';
 
-export default stockRoutes('/media');
+export default aliasesOf('/files', '/media', stockRoutes('/media'));

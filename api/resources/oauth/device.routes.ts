@@ -1,3 +1,4 @@
+import { aliasesOf } from '../../http/route.ts';
 import { deviceRoutes } from '../device/handlers.ts';
 
-export default deviceRoutes('/oauth/device');
+export default aliasesOf('/device', '/oauth/device', deviceRoutes('/oauth/device'));

@@ -124,6 +124,20 @@ describe('limits of single routes', () => {
           : 'org',
     ]).toEqual([limit, counted]);
   });
+  test('a route at two paths has one limit for both [S17, S95, S146]', () => {
+    const aliases = [
+      ['/oauth/device/', '/device/'],
+      ['/media/', '/files/'],
+    ] as const;
+    for (const [alias, path] of aliases) {
+      const same = routes.filter((route) => route.path.startsWith(alias));
+      expect(same.length).toBeGreaterThan(3);
+      for (const { method, path: at, countedAs } of same) {
+        expect([at, countedAs]).toEqual([at, path + at.slice(alias.length)]);
+        expect(declared.has(`${method.toUpperCase()} ${countedAs}`)).toBe(true);
+      }
+    }
+  });
   test('no other route has a limit of its own, so that the default holds [S17, RL1]', () => {
     const known = new Set(TABLE.map(([name]) => name));
     expect(
