@@ -61,10 +61,14 @@ export async function putInvitation(
   return row!.expiresAt;
 }
 
-export async function countOpen(sql: Sql, orgId: string): Promise<number> {
-  const [row] = await sql<
-    { count: number }[]
-  >`select count(*)::int as count from invitations where org_id = ${orgId} and expires_at > now()`;
+/** Those to other addresses: an invitation of `email` is replaced by a new one. */
+export async function countOpenOfOthers(sql: Sql, orgId: string, email: string): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count
+    from invitations
+    where org_id = ${orgId}
+      and expires_at > now()
+      and lower(email) <> lower(${email})`;
   return row!.count;
 }
 

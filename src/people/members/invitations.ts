@@ -49,7 +49,7 @@ export function openInvitations({
         mayGrant(me, role.permissions);
         if (await store.hasMemberWith(tx, orgId, email))
           throw new AppError('conflict', 'A member has this address already');
-        if ((await store.countOpen(tx, orgId)) >= MOST_OPEN)
+        if ((await store.countOpenOfOthers(tx, orgId, email)) >= MOST_OPEN)
           throw new AppError('invalid_request', `At most ${MOST_OPEN} invitations can be open: withdraw some first`);
         await billing.admit(tx, orgId, 'team_members');
         const token = randomBase64url(32);
