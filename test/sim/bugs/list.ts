@@ -182,7 +182,7 @@ export const BUGS: readonly Bug[] = [
   bug(
     '29-consent-survives-an-edit',
     'src/publishing/posts/approval/consent-of-edit.ts',
-    "          when ${queued} then 'asked'\n          else 'void' end",
+    "          when ${queued} then ${asksWhenRoom(sql)}\n          else 'void' end",
     '          when ${queued} then null\n          else null end',
   ),
   {

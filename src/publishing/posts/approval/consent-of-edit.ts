@@ -1,6 +1,7 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import type { PostChange } from '../authoring/input.ts';
-import { approvalSetting, isHeld } from './consent.ts';
+import { overLimit } from '../state.ts';
+import { approvalSetting, asksWhenRoom, isHeld } from './consent.ts';
 
 /** `items`: how many follow the first one, where they are replaced. */
 type Change = Pick<PostChange, 'status' | 'settings' | 'by'> & { items: number | undefined };
@@ -30,14 +31,14 @@ export function consentOfEdit(
           or ${status === undefined} and exists (select from thread where state = 'QUEUE')
         )`;
   return sql`case
-        when r.approval_state = 'awaiting' then ${status === 'draft' ? 'withdrawn' : 'kept'}
+        when r.approval_state = 'awaiting' then case when not ${overLimit(sql, 'r')} then ${status === 'draft' ? 'withdrawn' : 'kept'} end
         when r.approval_state = 'rejected' then case when ${status === 'schedule'} then 'asked' end
         when r.approval_state = 'approved' then case
           when not ${changes} then null
-          when ${queued} then 'asked'
+          when ${queued} then ${asksWhenRoom(sql)}
           else 'void' end
         when ${queued}
           and (${changes} or ${status === 'schedule'} and r.state <> 'QUEUE')
-          and ${isHeld(sql, approvalSetting(sql, orgId), by?.schedulesFreely ?? false)} then 'asked'
+          and ${isHeld(sql, approvalSetting(sql, orgId), by?.schedulesFreely ?? false)} then ${asksWhenRoom(sql)}
       end`;
 }

@@ -4,7 +4,7 @@ import type { PostAuthor } from '../authoring/input.ts';
 import type { ConsentChange, Target } from '../authoring/thread.ts';
 import { decidedFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { inFlight } from '../state.ts';
+import { inFlight, overLimit } from '../state.ts';
 
 // A consent is to what a thread says and where, not to its date: it stands on the first item, and whatever changes the
 // thread ends it in the same commit.
@@ -53,12 +53,24 @@ export const consentOfRequeue = (sql: Sql, orgId: string, by: PostAuthor | undef
           or ${isHeld(sql, approvalSetting(sql, orgId), by?.schedulesFreely ?? false)} then 'asked'
       end`;
 
+/** A post that waits for room in the plan is held when there is some: until then nobody can let it go on. */
+export const asksWhenRoom = (sql: Sql): Fragment =>
+  sql`(case when ${overLimit(sql, 'r')} then 'later' else 'asked' end)`;
+
+/** What room in the plan means for the consent to the thread `t` that waited for it. */
+export const consentOfRelease = (sql: Sql, orgId: string): Fragment => sql`
+      case
+        when t.approval_state = 'approved' then null
+        -- what was queued unasked goes on so, unless everybody's posts are held, or a change of it was to be approved
+        when t.approval_state = 'awaiting' or ${isHeld(sql, approvalSetting(sql, orgId), true)} then 'asked'
+      end`;
+
 /** What the deletion of the items `deleted` means for the consent to the rest of their thread; `r` is its first item. */
 export const consentOfRemoval = (sql: Sql, orgId: string, by: PostAuthor | undefined): Fragment => sql`case
         when exists (select from deleted where id = r.id) or r.approval_state in ('awaiting', 'rejected') then null
         when exists (select from thread b where b.state = 'QUEUE' and b.id not in (select id from deleted)) then case
           when r.approval_state = 'approved'
-            or ${isHeld(sql, approvalSetting(sql, orgId), by?.schedulesFreely ?? false)} then 'asked' end
+            or ${isHeld(sql, approvalSetting(sql, orgId), by?.schedulesFreely ?? false)} then ${asksWhenRoom(sql)} end
         when r.approval_state = 'approved' then 'void'
       end`;
 
@@ -78,6 +90,7 @@ export const holdThread = (sql: Sql, { orgId, postId }: Target) => sql`
 
 const ENTRIES = {
   asked: { kind: 'approval_requested', message: 'Waits for approval' },
+  later: { kind: 'edited', message: 'Has to be approved when the plan has room for it' },
   withdrawn: { kind: 'edited', message: 'Taken back before it was approved' },
   void: { kind: 'edited', message: 'What was approved has changed' },
 } as const;
@@ -87,15 +100,16 @@ export async function writeConsent(
   sql: Sql,
   { orgId, postId }: Target,
   change: ConsentChange | null | undefined,
-  by: PostAuthor | undefined,
+  by: Pick<PostAuthor, 'userId'> | undefined,
 ): Promise<void> {
   if (!change || change === 'kept') return;
   const isAsked = change === 'asked';
+  const isAwaiting = isAsked || change === 'later';
   await sql`
     with told as (
       update posts p
-      set approval_state = ${isAsked ? 'awaiting' : null}, approval_by = ${isAsked ? (by?.userId ?? null) : null},
-        approval_at = case when ${isAsked} then now() end, approval_hash = null
+      set approval_state = ${isAwaiting ? 'awaiting' : null}, approval_by = ${isAwaiting ? (by?.userId ?? null) : null},
+        approval_at = case when ${isAwaiting} then now() end, approval_hash = null
       from posts t
       where t.org_id = ${orgId}
         and t.id = ${postId}

@@ -16,7 +16,7 @@ import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
 import type { PostRow } from '../reading/row.ts';
 import { post } from '../row.ts';
-import { awaitsApproval, braked, labelsOf, queuedDetail } from '../state.ts';
+import { awaitsApproval, braked, labelsOf, overLimit, queuedDetail } from '../state.ts';
 import { contentHash, writeConsent } from './consent.ts';
 import { writeDecision } from './decision.ts';
 
@@ -100,6 +100,7 @@ const approve = (sql: Sql, target: Target, { contentHash: seen, publishDate }: A
         ${outdated(sql)}
         when t.id is null then 'not_found'
         when r.approval_state is distinct from 'awaiting' then 'not_awaiting'
+        when ${overLimit(sql, 'r')} then 'over_limit' -- approved when the plan has room for it, as it is then
         when ${contentHash(sql, sql`thread`)} is distinct from ${seen ?? null} then 'changed'
         when c.disabled then 'disabled'
         when (${date !== null} or r.state = 'DRAFT')
@@ -138,6 +139,7 @@ const reject = (sql: Sql, target: Target) => sql<FoundThread[]>`
         ${outdated(sql)}
         when t.id is null then 'not_found'
         when r.approval_state is distinct from 'awaiting' then 'not_awaiting'
+        when ${overLimit(sql, 'r')} then 'over_limit' -- approved when the plan has room for it, as it is then
         else 'done'
       end as verdict${located(sql)}
     ), changed as (${setDetail(sql, target, sql`null`, sql`${awaitsApproval(sql, 'b')}`)}

@@ -87,6 +87,8 @@ export interface PostAdmission {
   create: Create;
   /** With billing: what the Organization let the create in by. */
   quota?: PostQuota | undefined;
+  /** The plan has no room for it: it is held for approval when there is some, and not before. */
+  waitsForRoom?: boolean;
 }
 /**
  * What became of a create: stored, refused, or `stale`: the rows no longer say what its quota says, and nothing of it

@@ -209,7 +209,7 @@ async function insert(
   { statements, version }: { statements: Insertions; version: string | null } = { statements: UNMOVED, version: null },
 ): Promise<Answer> {
   let ordinal = 0;
-  const items = admissions.flatMap(({ orgId, create }, n) =>
+  const items = admissions.flatMap(({ orgId, create, waitsForRoom = false }, n) =>
     create.posts.map((one) => ({
       ...post.pick('create', one),
       state: one.state,
@@ -220,6 +220,7 @@ async function insert(
       approvalBy: create.approval?.by ?? null,
       approvalAt: create.approval?.at ?? null,
       approvalHash: create.approval?.hash ?? null,
+      waitsForRoom,
       n,
       ordinal: ordinal++,
     })),
@@ -259,7 +260,7 @@ const insertionOf = (isLimited: boolean, isCounted: boolean, reminders?: Reminde
         select *
         from json_to_recordset(${value('items')}::text::json) as t (
           n int, ordinal int, "orgId" uuid, state text, "createdBy" uuid, "schedulesFreely" boolean,
-          "approvalBy" uuid, "approvalAt" timestamptz, "approvalHash" text,
+          "approvalBy" uuid, "approvalAt" timestamptz, "approvalHash" text, "waitsForRoom" boolean,
           "publishDate" timestamptz, ${post.record(sql, 'create')}
         ) ${quotas.fresh}
       ), claim as materialized (
@@ -360,7 +361,10 @@ const insertItems = (sql: Sql): Fragment => sql`
       cross join lateral (
         select held, held and i."rootPostId" is null as asked,
           i."approvalHash" is not null and i."rootPostId" is null as approved
-        from (select i.state = 'QUEUE' and i."approvalHash" is null and ${isHeld(sql, sql`c.approval_required`, sql`i."schedulesFreely"`)} as held) q
+        from (
+          select i.state = 'QUEUE' and i."approvalHash" is null and not i."waitsForRoom"
+            and ${isHeld(sql, sql`c.approval_required`, sql`i."schedulesFreely"`)} as held
+        ) q
       ) h
       where i.n not in (select n from refused)
       order by i.ordinal

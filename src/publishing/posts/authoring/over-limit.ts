@@ -2,6 +2,7 @@ import type { PostQuota } from '../../../entitlements/index.ts';
 import { type Fragment, LOCKED, type Sql } from '../../../platform/db/index.ts';
 import { busy } from '../../../platform/kernel/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
+import { consentOfRelease, holds, writeConsent } from '../approval/consent.ts';
 import type { PostsDeps } from '../deps.ts';
 import { failedFact, pausedFact, pauseMessage, pauseReason, timeline, withChannel } from '../journal.ts';
 import { followingDate } from '../recurrence.ts';
@@ -33,7 +34,7 @@ const LOOK_MS = 10 * 60_000;
  */
 export async function insertOverLimit(deps: PostsDeps, orgId: string, create: Create, reason: string): Promise<void> {
   const committed = await deps.sql.begin(async (sql) => {
-    const { admitted, earlier } = await insertAll(deps, sql, [{ orgId, create }]);
+    const { admitted, earlier } = await insertAll(deps, sql, [{ orgId, create, waitsForRoom: true }]);
     const [stored] = admitted;
     if (stored === LOCKED || stored === undefined) throw busy(RETRY_MS); // somebody has the channel: the scan comes again
     if (stored.refused) throw stored.refused;
@@ -66,16 +67,17 @@ type Dates = Pick<ReadColumns, 'recurrence' | 'publishDate'>;
 
 /**
  * A post that waits for room in the plan, and the version that says so. `date`: that it would have now; undefined when
- * it is over.
+ * it is over. `asker`: who asks for its approval, where it needs one.
  */
 async function findOverLimit(sql: Sql, orgId: string, postId: string) {
-  const [row] = await sql<(Dates & { version: number; now: Date })[]>`
-    select p.recurrence, p.publish_date as "publishDate", p.version, now() as now
+  const [row] = await sql<(Dates & { version: number; asker: string | null; now: Date })[]>`
+    select p.recurrence, p.publish_date as "publishDate", p.version, coalesce(p.approval_by, p.created_by) as asker,
+      now() as now
     from posts p
     where p.org_id = ${orgId}
       and p.id = ${postId}
       and ${overLimit(sql)}`;
-  return row && { date: dateNow(row, row.now), version: row.version };
+  return row && { date: dateNow(row, row.now), version: row.version, asker: row.asker };
 }
 
 /** A date that is long gone is not made up for: the series goes on with the next one. Undefined: there is none. */
@@ -86,7 +88,7 @@ function dateNow({ recurrence, publishDate }: Dates, now: Date) {
 }
 
 /**
- * Lets a post go on that waited for room: it counts from now on. `quota`: what the plan leaves room for; without one
+ * Lets a post go on that waited for room, or holds it where it needs approval: it counts from now on. `quota`: what the plan leaves room for; without one
  * everything has room. False: there is no room, or the post no longer waits for it. One whose date and series are over
  * is missed.
  */
@@ -98,7 +100,7 @@ export async function releaseOverLimit(
 ): Promise<boolean> {
   const found = await findOverLimit(deps.sql, orgId, postId);
   if (!found) return false;
-  const { date, version } = found;
+  const { date, version, asker } = found;
   if (!date) {
     await runChange(deps, (sql) => runSeeing(() => giveUp(sql, { orgId, postId }, version, deps.options.horizonMs)));
     return false;
@@ -111,6 +113,7 @@ export async function releaseOverLimit(
     if (quota && !(await countOne(sql, orgId, quota))) throw busy(RETRY_MS); // the rows say something else by now
     const seen = await runSeeing(() => release(sql, { orgId, postId }, { ...date, version }, deps.options.horizonMs));
     if (seen?.verdict !== 'done') throw busy(RETRY_MS); // nothing is counted for it
+    await writeConsent(sql, { orgId, postId }, seen.consent, asker === null ? undefined : { userId: asker });
     return seen;
   });
   return released?.verdict === 'done';
@@ -137,7 +140,7 @@ const countOne = async (sql: Sql, orgId: string, quota: PostQuota): Promise<bool
 };
 
 /** The CTEs that lock a post which waits for room, and say whether it still is what this version says. */
-const stillWaits = (sql: Sql, target: Target, version: number): Fragment => sql`
+const stillWaits = (sql: Sql, target: Target, version: number, also: Fragment = sql``): Fragment => sql`
     ${lockedThread(sql, target)}, verdict as (
       select case
         ${outdated(sql)}
@@ -145,7 +148,7 @@ const stillWaits = (sql: Sql, target: Target, version: number): Fragment => sql`
         when not ${overLimit(sql, 't')} then 'not_failed'
         when t.version <> ${version} then 'stale' -- its date or how it recurs may be another one by now
         else 'done'
-      end as verdict
+      end as verdict${also}
       from (select 1) one
       left join thread t on t.is_target
     )`;
@@ -186,13 +189,17 @@ const release = (
   const of = (where: Fragment) =>
     withChannel(sql, sql`(select * from changed where root_post_id is null and ${where})`, sql`channel`);
   return sql<FoundThread[]>`
-    with ${stillWaits(sql, target, version)}, changed as (
+    with ${stillWaits(sql, target, version, sql`, ${consentOfRelease(sql, target.orgId)} as consent`)}, changed as (
       update posts p
       set publish_date = ${at},
         recurrence = case when b.is_target then nullif(${JSON.stringify(recurrence)}::text::jsonb, 'null') end,
-        detail = case when b.is_target then ${queuedDetail(sql, labelsOf(sql))} else p.detail end,
-        on_brake = case when b.is_target then ${braked(sql, labelsOf(sql))} else p.on_brake end,
-        due_at = case when b.is_target then greatest(${at}, now()) else p.due_at end,
+        state = case when ${holds(sql)} then 'DRAFT' else p.state end,
+        detail = case
+          when ${holds(sql)} then 'awaiting_approval'
+          when b.is_target then ${queuedDetail(sql, labelsOf(sql))}
+          else 'scheduled' end, -- what holds it is looked at when the item ahead of it is out
+        on_brake = not ${holds(sql)} and b.is_target and ${braked(sql, labelsOf(sql))},
+        due_at = case when b.is_target and not ${holds(sql)} then greatest(${at}, now()) end,
         error_kind = null, error = null, look_up_at = null,
         created_at = now(), -- it counts in the billing month of today
         updated_at = now()
@@ -213,5 +220,5 @@ const release = (
       },
       'post.paused': { from: of(sql`detail = 'paused'`), payload: pausedFact(sql, pauseReason(sql)) },
     })}
-    ${answer(sql, target)}`;
+    ${answer(sql, target, sql`, v.consent`)}`;
 };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../../src/platform/kernel/index.ts';
 import { override, WITH_BILLING } from '../../../support/worlds/billing.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
@@ -33,6 +33,10 @@ beforeEach(async () => {
   org = await seedOrg(db.sql);
 });
 
+const approvalOf = (required: 'members' | 'all') => db.sql`
+  update organizations
+  set settings = settings || ${JSON.stringify({ approvalRequired: required })}::text::jsonb
+  where id = ${org.orgId}`;
 const allow = (posts: number) => override(db.sql, org.orgId, { posts_per_month: posts });
 const recurrence = {
   days: 'FREQ=DAILY',
@@ -42,13 +46,14 @@ const recurrence = {
   left: null,
   inter: null,
 };
-/** A series whose first post is out and whose second one finds no room. */
-async function overLimit() {
+/** A series whose first post is out and whose second one finds no room; `hold`: posts need approval from then on. */
+async function overLimit({ hold = false } = {}) {
   await allow(1);
   const root = newPost(org.channelId, { recurrence });
   const item = newPost(org.channelId, { rootPostId: root.id, parentPostId: root.id, group: root.group });
   await admit(world, org.orgId, [root, item]);
   await settled(db.sql, org.orgId);
+  if (hold) await approvalOf('all');
   await world.reconciler.sweep();
   const [next] = await db.sql<{ id: string }[]>`
     select id from posts where org_id = ${org.orgId} and root_post_id is null and id <> ${root.id}`;
@@ -234,3 +239,80 @@ test.each(['with room', 'without room'])(
     await expect(post.setStatus({ status: 'schedule' })).rejects.toMatchObject({ code: 'limit_exceeded' });
   },
 );
+
+describe('where posts need approval', () => {
+  const threadOf = (id: string) => db.sql`
+    select state, detail, due_at as due, on_brake as braked
+    from posts
+    where deleted_at is null and (id = ${id} or root_post_id = ${id})
+    order by seq`;
+  const asked = (id: string) =>
+    db.sql`select payload->>'by' as by from outbox where topic = 'post.approval_requested' and entity_id = ${id}`;
+  const approve = (id: string) =>
+    world.posts.approvePost(org.orgId, id, { by: { userId: org.userId, schedulesFreely: true } });
+  const HELD = { state: 'DRAFT', detail: 'awaiting_approval', due: null, braked: false };
+
+  test('a post without room waits for room first, then for approval, and counts once [S120, S121]', async () => {
+    const id = await overLimit({ hold: true });
+    expect(await stateOf(db.sql, id)).toMatchObject({ detail: 'paused', errorKind: 'billing_required' });
+    expect(await asked(id)).toEqual([]);
+    await expect(approve(id)).rejects.toMatchObject({ code: 'conflict' });
+    expect(await used()).toBe(1);
+    await allow(2);
+    await lookAgain();
+    expect(await threadOf(id)).toEqual([HELD, HELD]);
+    expect(await stateOf(db.sql, id)).toMatchObject({ errorKind: null, error: null });
+    expect(await asked(id)).toHaveLength(1);
+    expect(await db.sql`select from outbox where topic = 'post.resumed' and entity_id = ${id}`).toHaveLength(0);
+    expect((await kinds(id)).slice(-2)).toEqual([
+      'resumed: The plan has room for this post',
+      'approval_requested: Waits for approval',
+    ]);
+    expect(await used()).toBe(2);
+    await approve(id);
+    expect(await stateOf(db.sql, id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled', errorKind: null });
+    expect(await used()).toBe(2);
+  });
+
+  test('a post that waits for room and is edited by who needs approval is held when there is some [S120, S121]', async () => {
+    const id = await overLimit();
+    await approvalOf('members');
+    const post = postActorOf(world, org.orgId, id);
+    const by = { userId: org.userId, schedulesFreely: false };
+    await post.edit({ content: '<p>other</p>', by });
+    expect(await stateOf(db.sql, id)).toMatchObject({ detail: 'paused', errorKind: 'billing_required' });
+    await expect(approve(id)).rejects.toMatchObject({ code: 'limit_exceeded' });
+    await expect(
+      world.posts.rejectPost(org.orgId, id, { by: { ...by, schedulesFreely: true }, reason: 'No' }),
+    ).rejects.toMatchObject({ code: 'limit_exceeded' });
+    await post.edit({ content: '<p>another</p>', by: { ...by, schedulesFreely: true } });
+    expect(await stateOf(db.sql, id)).toMatchObject({ detail: 'paused', errorKind: 'billing_required' });
+    const [, item] = await world.posts.getPost(org.orgId, id);
+    await world.posts.removePost(org.orgId, item!.id, by);
+    expect(await asked(id)).toEqual([]);
+    expect(await used()).toBe(1);
+    await allow(2);
+    await lookAgain();
+    expect(await threadOf(id)).toEqual([HELD]);
+    expect(await asked(id)).toEqual([{ by: org.userId }]);
+    expect(await used()).toBe(2);
+  });
+
+  test('a post without room that was approved goes on unasked [S120, S121]', async () => {
+    const id = await overLimit();
+    await db.sql`update posts set approval_state = 'approved', approval_hash = 'x' where id = ${id}`;
+    await approvalOf('all');
+    await allow(2);
+    await lookAgain();
+    expect(await stateOf(db.sql, id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled' });
+  });
+});
+
+test('items that a person puts behind a post without room go on with it [S120, S109]', async () => {
+  const id = await overLimit();
+  const thread = [{ id: newPost(org.channelId).id, content: '<p>two</p>', media: [], delayMinutes: 0 }];
+  await world.posts.editPost(org.orgId, id, { thread });
+  await allow(2);
+  await lookAgain();
+  expect(await stateOf(db.sql, thread[0]!.id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled', dueAt: null });
+});
