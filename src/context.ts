@@ -28,14 +28,9 @@ import type { Logs } from './platform/telemetry/index.ts';
 import type { Wing } from './platform/wing/index.ts';
 import { openProvidersWing } from './providers/open.ts';
 import type { ProvidersOptions } from './providers/registry/index.ts';
-import {
-  disableForPlan as disableChannels,
-  pauseQueue,
-  resumeQueue,
-  stopAll as stopChannels,
-} from './publishing/channels/index.ts';
+import { disableForPlan as disableChannels, pauseQueue, stopAll as stopChannels } from './publishing/channels/index.ts';
 import { commentsRetention } from './publishing/comments/index.ts';
-import { openPublishingWing } from './publishing/open.ts';
+import { openPublishingWing, resumeQueue } from './publishing/open.ts';
 import { campaignsRetention, type DueChange, postsRetention, type ReminderMoves } from './publishing/posts/index.ts';
 import { copyProgramDay } from './studio/budget/index.ts';
 import { mediaJobsRetention } from './studio/media-jobs/index.ts';

@@ -4,7 +4,7 @@ import type { Identity } from '../people/identity/index.ts';
 import type { Organizations } from '../people/organizations/index.ts';
 import type { Cache } from '../platform/cache/index.ts';
 import type { Config } from '../platform/config/index.ts';
-import type { Database } from '../platform/db/index.ts';
+import type { Database, Sql } from '../platform/db/index.ts';
 import type { Clock, Vault } from '../platform/kernel/index.ts';
 import type { Outbound } from '../platform/outbound/index.ts';
 import type { Events, Logs } from '../platform/telemetry/index.ts';
@@ -12,7 +12,7 @@ import { wing } from '../platform/wing/index.ts';
 import type { Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
 import { openCalendar } from './calendar/index.ts';
-import { openChannels } from './channels/index.ts';
+import { openChannels, resumeQueue as resumeQueueOf } from './channels/index.ts';
 import { openComments } from './comments/index.ts';
 import { openEgress } from './egress/index.ts';
 import { openFollowUps, planFollowUps, shortenThread } from './follow-ups/index.ts';
@@ -40,6 +40,12 @@ export interface PublishingNeeds {
   engine: Heartbeat;
   reminders: ReminderMoves;
 }
+
+const FOLLOW_UPS = { plan: planFollowUps, shorten: shortenThread };
+
+/** Starts the posts of an organization, for wings that are opened without the rooms of this one. */
+export const resumeQueue = (sql: Sql, orgId: string, reason?: 'billing' | 'instance'): Promise<void> =>
+  resumeQueueOf({ followUps: FOLLOW_UPS }, sql, orgId, reason);
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -85,6 +91,7 @@ export async function openPublishingWing({
     settings: providerSettings,
     outbound,
     billing,
+    followUps: FOLLOW_UPS,
     media,
     frontendUrl: config.http.frontendUrl,
     returnUrlAllowlist: config.social.returnUrlAllowlist,
@@ -107,7 +114,7 @@ export async function openPublishingWing({
       channels,
       media,
       links: shortlinks,
-      followUps: { plan: planFollowUps, shorten: shortenThread },
+      followUps: FOLLOW_UPS,
       billing,
       profiles: identity,
       incarnation,

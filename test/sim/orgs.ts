@@ -4,6 +4,7 @@ import type { Database } from '../../src/platform/db/index.ts';
 import { idFrom, newId, openVault } from '../../src/platform/kernel/index.ts';
 import { sealCredentials } from '../../src/publishing/channels/credentials.ts';
 import { saveLogin } from '../../src/publishing/channels/transitions.ts';
+import { planFollowUps } from '../../src/publishing/follow-ups/index.ts';
 import { JWT_SECRET } from './host.ts';
 import { CLASSES, plugOf, providerOf } from './network.ts';
 import type { KnownOrg } from './known.ts';
@@ -93,7 +94,7 @@ export async function saveChannel(
   { sql, billing }: Context,
   { orgId, channelId, providerId }: { orgId: string; channelId: string; providerId: string },
 ): Promise<void> {
-  await saveLogin(sql, billing, orgId, {
+  await saveLogin(sql, { billing, followUps: { plan: planFollowUps } }, orgId, {
     newId: newId(),
     providerId,
     providerVersion: 'v1',

@@ -6,7 +6,7 @@ import type { Outbound } from '../../platform/outbound/index.ts';
 import type { Events } from '../../platform/telemetry/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import type { Egress } from '../egress/index.ts';
-import type { MediaPort } from '../posts/index.ts';
+import type { FollowUpsPort, MediaPort } from '../posts/index.ts';
 import type { ProviderSettings } from '../../providers/settings/index.ts';
 import type { Opened } from './credentials.ts';
 import { type ChannelRow, channelsById } from './store.ts';
@@ -21,6 +21,8 @@ export interface ChannelsOptions {
   settings: Pick<ProviderSettings, 'configured'>;
   outbound: Pick<Outbound, 'judge'>;
   billing: Pick<Billing, 'lockOrg' | 'admit'>;
+  /** What follows the posts that a channel starts with or gives up. */
+  followUps: Pick<FollowUpsPort, 'plan'>;
   /** Judges the files that settings name. */
   media: Pick<MediaPort, 'judge'>;
   /** Keeps answers of networks for a minute. */

@@ -21,7 +21,7 @@ export interface AccountLogin {
   tokens?: Tokens | undefined;
   egressRoute: EgressRoute | undefined;
 }
-export type SaveDeps = Pick<ChannelsOptions, 'sql' | 'clock' | 'vault' | 'providers' | 'billing'>;
+export type SaveDeps = Pick<ChannelsOptions, 'sql' | 'clock' | 'vault' | 'providers' | 'billing' | 'followUps'>;
 
 const MOST_NAME = 300;
 
@@ -62,7 +62,7 @@ export async function saveAccount(
   refresh?: { internalId: string },
   channel?: NewChannel,
 ): Promise<{ id: string; created: boolean }> {
-  const { sql, clock, vault, providers, billing } = deps;
+  const { sql, clock, vault, providers } = deps;
   const { adapter, values, app, tokens } = account;
   const profile: Profile = await tried(adapter, openAccount(deps, account).profile());
   if (refresh && refresh.internalId !== profile.id) throw otherAccount();
@@ -81,7 +81,7 @@ export async function saveAccount(
     mayReplace: person.mayUpdate,
     ...(channel && { claim: channel.claim }),
   };
-  const saved = await saveLogin(sql, billing, person.orgId, login, person.by);
+  const saved = await saveLogin(sql, deps, person.orgId, login, person.by);
   if (saved.full)
     throw new AppError(
       'limit_exceeded',

@@ -37,7 +37,7 @@ export type Channels = ReturnType<typeof openChannels>;
 
 /** Opens the channels room. */
 export function openChannels(options: ChannelsOptions) {
-  const { sql, billing, events } = options;
+  const { sql, events } = options;
   /** `seen`: the sealed login that was refused; a newer one is left alone. */
   const needsLogin: NeedsLogin = async (orgId, channelId, reason, seen) => {
     const held = await transitions.needsLogin(sql, orgId, channelId, reason, seen);
@@ -83,7 +83,7 @@ export function openChannels(options: ChannelsOptions) {
     }),
     // Transitions of the Channel actor: each one conditional statement over the channel and the posts that wait in it;
     // true when it held, and then noted as `by`.
-    enable: (orgId: string, id: string, by?: AuditActor) => transitions.enable(sql, billing, orgId, id, by),
+    enable: (orgId: string, id: string, by?: AuditActor) => transitions.enable(sql, options, orgId, id, by),
     disable: (orgId: string, id: string, by?: AuditActor) => transitions.disable(sql, orgId, id, by),
     needsLogin,
 

@@ -3,7 +3,14 @@ import type { Billing } from '../../entitlements/index.ts';
 import type { Database, Fragment, Sql } from '../../platform/db/index.ts';
 import { AppError } from '../../platform/kernel/index.ts';
 import { announce } from '../../platform/outbox/index.ts';
-import { catchUpStopped, dropPosts, marksOfNewChannel, pausePosts, resumePosts } from '../posts/index.ts';
+import {
+  catchUpStopped,
+  dropPosts,
+  type FollowUpsPort,
+  marksOfNewChannel,
+  pausePosts,
+  resumePosts,
+} from '../posts/index.ts';
 
 // Locks are taken in this order: what counts for the org, where the transition may raise it, the channel's row, the
 // choice that becomes it, then its posts. What becomes of the posts is in `posts/bulk.ts`: CTEs over the CTE `channel` of each statement.
@@ -44,6 +51,11 @@ interface Found {
   deleted: boolean;
 }
 type Plan = Pick<Billing, 'lockOrg' | 'admit'>;
+/** What the transitions that start posts are handed. */
+interface Starting {
+  billing: Plan;
+  followUps: Pick<FollowUpsPort, 'plan'>;
+}
 
 /** What a person did, in the commit of the move; moves that the service makes by itself have no actor. */
 async function note(
@@ -206,7 +218,13 @@ export function remove(database: Database, orgId: string, id: string, by?: Audit
  * Starts a disabled channel, and the posts that wait in it unless it needs a login. False: it is not disabled, or
  * deleted. 402 where the plan has no room for it.
  */
-export function enable(database: Database, plan: Plan, orgId: string, id: string, by?: AuditActor): Promise<boolean> {
+export function enable(
+  database: Database,
+  { billing: plan, followUps }: Starting,
+  orgId: string,
+  id: string,
+  by?: AuditActor,
+): Promise<boolean> {
   const start = async (sql: Sql, found: Found | undefined): Promise<boolean> => {
     if (found?.disabled && !found.deleted && !found.refreshNeeded) {
       await plan.admit(sql, orgId, 'channel');
@@ -221,7 +239,7 @@ export function enable(database: Database, plan: Plan, orgId: string, id: string
           and deleted_at is null
           and disabled
         for update
-      ), ${resumePosts(sql, orgId)}
+      ), ${resumePosts(sql, orgId, followUps)}
       update channels c
       set disabled = false, next_due_at = case when o.stopped then null else next.due_at end, reminder_due_at = null,
         due_version = c.due_version + 1, updated_at = now()
@@ -239,7 +257,12 @@ export function enable(database: Database, plan: Plan, orgId: string, id: string
  * Starts the posts that wait in the working channels of an org, after `pauseQueue`, unless the org is disabled; what is
  * late meanwhile follows the org's rule (S135).
  */
-export async function resumeQueue(sql: Sql, orgId: string, reason: 'billing' | 'instance' = 'billing'): Promise<void> {
+export async function resumeQueue(
+  { followUps }: Pick<Starting, 'followUps'>,
+  sql: Sql,
+  orgId: string,
+  reason: 'billing' | 'instance' = 'billing',
+): Promise<void> {
   const working = await sql<{ id: string }[]>`
     select id
     from channels
@@ -255,7 +278,7 @@ export async function resumeQueue(sql: Sql, orgId: string, reason: 'billing' | '
         from channels
         where org_id = ${orgId}
           and id = ${id}
-      ), ${resumePosts(sql, orgId, reason)}
+      ), ${resumePosts(sql, orgId, followUps, reason)}
       update channels c
       set next_due_at = next.due_at, reminder_due_at = null, due_version = c.due_version + 1, updated_at = now()
       from channel o, next
@@ -290,7 +313,7 @@ export interface LoggedIn {
  */
 export async function saveLogin(
   database: Database,
-  plan: Plan,
+  starting: Starting,
   orgId: string,
   login: LoggedIn,
   by?: AuditActor,
@@ -302,7 +325,7 @@ export async function saveLogin(
         'forbidden',
         'This account has a channel already: to log it in again, your role needs the permission channels:update',
       );
-    const saved = await save(sql, plan, orgId, login, found);
+    const saved = await save(sql, starting, orgId, login, found);
     if (saved)
       await note(sql, orgId, by, 'connected', saved.id, {
         provider: login.providerId,
@@ -312,7 +335,7 @@ export async function saveLogin(
     return saved;
   };
   for (let tries = 0; ; tries++) {
-    const saved = await locked(database, orgId, login, write, plan);
+    const saved = await locked(database, orgId, login, write, starting.billing);
     if (saved) return saved;
     // somebody else inserted it meanwhile: the next look finds it
     if (tries > 3) throw new Error('The channel of this account is being connected and deleted at once');
@@ -342,7 +365,7 @@ async function fullFor(sql: Sql, plan: Plan, orgId: string, found: Found | undef
 
 async function save(
   sql: Sql,
-  plan: Plan,
+  { billing: plan, followUps }: Starting,
   orgId: string,
   login: LoggedIn,
   found: Found | undefined,
@@ -358,7 +381,7 @@ async function save(
           and provider_id = ${login.providerId}
           and internal_id = ${login.internalId}
         for update
-      ), ${resumePosts(sql, orgId)}, refreshed as (${refresh(sql, orgId, login)}
+      ), ${resumePosts(sql, orgId, followUps)}, refreshed as (${refresh(sql, orgId, login)}
       ), inserted as (
         insert into channels (
           id, org_id, provider_id, provider_version, internal_id, name, handle, picture, credentials, token_expires_at,

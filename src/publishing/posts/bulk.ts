@@ -2,7 +2,8 @@ import type { Fragment, Sql } from '../../platform/db/index.ts';
 import { announce, type Payload } from '../../platform/outbox/index.ts';
 import { deletedFact, failedFact, pausedFact, timeline, withChannel } from './journal.ts';
 import { PARENT_FAILED, post } from './row.ts';
-import { braked, inFlight, labelsOf, overLimit, paused, queued, waiting } from './state.ts';
+import type { FollowUpsPort } from './ports.ts';
+import { braked, inFlight, labelsOf, lacksRoom, overLimit, paused, queued, waiting } from './state.ts';
 
 // CTEs for statements that stop, start and delete channels, over the CTE `channel (id, org_id)` of locked rows. Posts
 // on their way are left to those who publish them.
@@ -101,26 +102,46 @@ const timeOf = (sql: Sql): Fragment => sql`coalesce(
 const late = (sql: Sql): Fragment => sql`(${timeOf(sql)} < policy.horizon)`;
 
 /**
+ * The kind of fault of the item ahead of the post `p` that has failed, by an attempt that was under way when its channel
+ * was deleted. Who settled that one did not see the deleted items behind it.
+ */
+const failureAhead = (sql: Sql): Fragment => sql`(
+          select coalesce(q.error_kind, 'unknown')
+          from posts q
+          where q.org_id = p.org_id
+            and (q.id = p.root_post_id or q.root_post_id = p.root_post_id)
+            and q.seq < p.seq
+            and q.state = 'ERROR'
+          order by q.seq
+          limit 1
+        )`;
+
+/**
  * What becomes of a post of the channel row `c`: `p` the post, `policy` the rule; `c.stopped` when the channel still
  * stands still. Where only a brake is left that holds it, it waits for that.
  */
 const resumed = (sql: Sql): Fragment => {
-  const stands = sql`(c.stopped or ${owed(sql)} or ${overLimit(sql)})`;
-  const dropped = sql`(${queued(sql)} and ${late(sql)} and policy.choice = 'drop' and not ${stands})`;
-  const starts = sql`(${queued(sql)} and not ${late(sql)} and not ${stands})`;
+  const stands = sql`(c.stopped or ${owed(sql)} or ${lacksRoom(sql)})`;
+  const isLost = sql`(${queued(sql)} and p.root_post_id is not null and ${failureAhead(sql)} is not null)`;
+  const dropped = sql`(${queued(sql)} and ${late(sql)} and policy.choice = 'drop' and not ${stands} and not ${isLost})`;
+  const starts = sql`(${queued(sql)} and not ${late(sql)} and not ${stands} and not ${isLost})`;
   const runs = sql`(${starts} and not ${braked(sql, labelsOf(sql))})`;
   return sql`
-    state = case when ${dropped} then 'ERROR' else p.state end,
+    state = case when ${isLost} or ${dropped} then 'ERROR' else p.state end,
     detail = case
+      when ${isLost} then null
       when ${dropped} then 'missed'
       when ${runs} then 'scheduled'
       when ${queued(sql)} then 'paused'
       else p.detail end,
-    on_brake = not ${dropped} and (p.on_brake or ${starts}) and ${braked(sql, labelsOf(sql))},
-    error_kind = case when ${dropped} then 'missed' else p.error_kind end,
-    error = case when ${dropped} then 'The channel was not connected when this post was due' else p.error end,
+    on_brake = not ${isLost} and not ${dropped} and (p.on_brake or ${starts}) and ${braked(sql, labelsOf(sql))},
+    error_kind = case when ${isLost} then ${failureAhead(sql)} when ${dropped} then 'missed' else p.error_kind end,
+    error = case
+      when ${isLost} then ${PARENT_FAILED}
+      when ${dropped} then 'The channel was not connected when this post was due'
+      else p.error end,
     due_at = case
-      when ${dropped} then null
+      when ${isLost} or ${dropped} then null
       when ${runs}
         and (${dueOf(sql)} is not null or p.root_post_id is null)
         then greatest(coalesce(${dueOf(sql)}, p.publish_date), now())
@@ -142,18 +163,20 @@ const resumeWaiting = (sql: Sql, orgId: string): Fragment => sql`
       and not ${owed(sql)}
       and not ${overLimit(sql)}
       and (not ${late(sql)} or policy.choice = 'drop')
-    returning ${post.names(sql, 'fact', 'p')}, p.seq`;
+    returning ${post.names(sql, 'fact', 'p')}, p.seq, true as was_queued`;
 
 const restoreDeleted = (sql: Sql, orgId: string): Fragment => sql`
     update posts p
     set ${resumed(sql)}
-    from channel c, policy
+    from channel c, policy, posts b
     where p.org_id = ${orgId}
       and p.channel_id = c.id
       and p.deleted_at = c.deleted_at
       and c.deleted_at > now() - interval '30 days'
       and p.state <> 'PUBLISHED'
-    returning ${post.names(sql, 'fact', 'p')}, p.seq`;
+      and b.org_id = p.org_id
+      and b.id = p.id -- as it was before
+    returning ${post.names(sql, 'fact', 'p')}, p.seq, ${queued(sql, 'b')} as was_queued`;
 
 /** The items of threads behind one that is given up go with it. */
 const abandonThreads = (sql: Sql, orgId: string): Fragment => sql`
@@ -178,11 +201,13 @@ const RESUMED: Record<Payload<'post.resumed'>['reason'], string> = {
 
 /**
  * Starts the posts that wait in the row of `channel (id, org_id, stopped, brakes, deleted_at)`, and brings back those that were
- * deleted with it. The CTE `next` has the next due time of the channel.
+ * deleted with it. The CTE `next` has the next due time of the channel. `followUps`: what waits for the end of a thread
+ * has its time when the last items of that are given up.
  */
 export const resumePosts = (
   sql: Sql,
   orgId: string,
+  followUps: Pick<FollowUpsPort, 'plan'>,
   reason: Payload<'post.resumed'>['reason'] = 'channel',
 ): Fragment => sql`
   ${paymentPolicy(sql, orgId)}, waited as (${resumeWaiting(sql, orgId)}
@@ -201,13 +226,21 @@ export const resumePosts = (
   ), given_up as (
     select *
     from touched
-    where state = 'ERROR'
+    where was_queued
+      and state = 'ERROR'
       and detail = 'missed'
+  ), lost as (
+    select *
+    from touched
+    where was_queued
+      and state = 'ERROR'
+      and detail is null
   ), abandoned as (${abandonThreads(sql, orgId)}
   ), ${timeline(
     sql,
     { from: sql`resumed`, kind: 'resumed', message: RESUMED[reason] },
     { from: sql`given_up`, kind: 'failed', message: 'Missed while the channel was not connected' },
+    { from: sql`lost`, kind: 'failed', message: PARENT_FAILED },
     { from: sql`abandoned`, kind: 'failed', message: PARENT_FAILED },
   )}, ${announce(sql, {
     'post.resumed': { from: withChannel(sql, sql`resumed`), payload: pausedFact(sql, sql`${reason}::text`) },
@@ -215,7 +248,7 @@ export const resumePosts = (
       from: withChannel(sql, sql`given_up`),
       payload: { ...failedFact(sql), detail: sql`detail`, attempts: sql`attempt`, retryable: sql`false` },
     },
-  })}, next as (
+  })}, ${followUps.plan(sql, sql`(select *, null::jsonb as settings from given_up)`)}, next as (
     select min(due_at) as due_at
     from (
       select due_at

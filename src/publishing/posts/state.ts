@@ -76,10 +76,15 @@ export const paused: Predicate = (sql, alias = 'p') =>
 /** It waits for room in the plan, which does not count it yet: an occurrence that was made when the plan was full. */
 export const overLimit: Predicate = (sql, alias = 'p') =>
   sql`
+    (${lacksRoom(sql, alias)}
+      and ${sql(alias)}.deleted_at is null)`;
+
+/** The same, also of one that was deleted, and may come back with its channel. */
+export const lacksRoom: Predicate = (sql, alias = 'p') =>
+  sql`
     (${sql(alias)}.state = 'QUEUE'
       and ${sql(alias)}.detail = 'paused'
-      and ${sql(alias)}.error_kind is not distinct from 'billing_required'
-      and ${sql(alias)}.deleted_at is null)`;
+      and ${sql(alias)}.error_kind is not distinct from 'billing_required')`;
 
 /** It was given up while it waited for room in the plan, which has never counted it. */
 export const neverCounted: Predicate = (sql, alias = 'p') =>

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { disable, enable } from '../../../src/publishing/channels/transitions.ts';
+import { startingWith } from '../../support/worlds/publishing/world.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { eventually } from '../../support/wire/eventually.ts';
@@ -215,7 +216,7 @@ describe('a failed payment', () => {
     expect(await state(ann.orgId)).toMatchObject({ posts: { paused: 1 } });
     await using off = await testApp({ sql: world.sql }); // billing begins anew as a process opens
     await disable(world.sql, ann.orgId, id!);
-    await enable(world.sql, off.context.billing, ann.orgId, id!);
+    await enable(world.sql, startingWith(off.context.billing), ann.orgId, id!);
     expect(await state(ann.orgId)).toMatchObject({ due: 1, posts: { scheduled: 1 } });
     await world.app.context.billing.begin();
     await world.settled();

@@ -4,7 +4,8 @@ import { openBillingWing } from '../../../src/billing/open.ts';
 import type { Payments } from '../../../src/billing/payments/index.ts';
 import { type Tier, TIERS } from '../../../src/entitlements/index.ts';
 import { openEvents, openMetrics } from '../../../src/platform/telemetry/index.ts';
-import { pauseQueue, resumeQueue } from '../../../src/publishing/channels/index.ts';
+import { pauseQueue } from '../../../src/publishing/channels/index.ts';
+import { resumeQueue } from '../../../src/publishing/open.ts';
 import { disable, enable } from '../../../src/publishing/channels/transitions.ts';
 import { readConfig } from '../../../src/platform/config/index.ts';
 import { AppError, newId, openVault, systemClock } from '../../../src/platform/kernel/index.ts';
@@ -16,7 +17,14 @@ import { WITH_BILLING } from '../../support/worlds/billing.ts';
 import type { Sql } from '../../../src/platform/db/index.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { type PaymentProcessor, startPaymentProcessor } from '../../support/peers/payment-processor.ts';
-import { admit, newPost, openNetwork, type Publisher, startPublisher } from '../../support/worlds/publishing/world.ts';
+import {
+  admit,
+  newPost,
+  openNetwork,
+  type Publisher,
+  startingWith,
+  startPublisher,
+} from '../../support/worlds/publishing/world.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
 
 // Random lives of an org, command by command, against the model: plans, packs, payments, events in any order and more
@@ -370,7 +378,7 @@ const steps: fc.Arbitrary<Step>[] = [
         return;
       }
       const room = plain.hasRoom(model, 'channel');
-      expect(await codeOf(enable(db.sql, world.billing, life.orgId, id))).toBe(granted(room));
+      expect(await codeOf(enable(db.sql, startingWith(world.billing), life.orgId, id))).toBe(granted(room));
       model.channels[which] = room;
     },
   })),

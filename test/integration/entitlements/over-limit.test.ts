@@ -12,6 +12,7 @@ import {
   type Publisher,
   seedOrg,
   startPublisher,
+  startingWith,
 } from '../../support/worlds/publishing/world.ts';
 
 let db: TestDatabase;
@@ -111,7 +112,7 @@ test('a channel enabled while the limit falls is either disabled with the others
     await db.sql`update channels set disabled = true where id = ${channelIds[3]!}`;
     const enabled = (async () => {
       const { enable } = await import('../../../src/publishing/channels/transitions.ts');
-      return enable(db.sql, billing, orgId, channelIds[3]!);
+      return enable(db.sql, startingWith(billing), orgId, channelIds[3]!);
     })();
     const [outcome] = await Promise.allSettled([
       enabled,
@@ -148,7 +149,7 @@ test('concurrent posts, channels, seats and a falling plan of one org never dead
               channelIds.map((id) => newPost(id, { state: 'DRAFT' })),
             ),
           ),
-          attempt(disable(many, orgId, channelId).then(() => enable(many, billing, orgId, channelId))),
+          attempt(disable(many, orgId, channelId).then(() => enable(many, startingWith(billing), orgId, channelId))),
           attempt(
             many.begin(async (tx) => {
               await billing.lockOrg(tx, orgId);

@@ -5,7 +5,7 @@ import { followingDate, type Following } from '../recurrence.ts';
 import type { PostsDeps } from '../deps.ts';
 import type { ReadColumns } from '../row.ts';
 import { PAST_MS } from '../rules.ts';
-import { braked, labelsOf, overLimit, paused, queued, recurs, waiting } from '../state.ts';
+import { braked, labelsOf, lacksRoom, paused, queued, recurs, waiting } from '../state.ts';
 
 interface Overtaken extends Pick<ReadColumns, 'id' | 'orgId' | 'recurrence' | 'publishDate' | 'version'> {}
 const POSTS_AT_ONCE = 200;
@@ -73,7 +73,7 @@ export async function catchUpStopped(sql: Sql, orgId: string, channelId: string)
       and ${queued(sql)}
       and (p.detail = 'paused' and p.deleted_at is null or p.deleted_at = c.deleted_at)
       and not p.on_brake
-      and not ${overLimit(sql)}
+      and not ${lacksRoom(sql)}
       and policy.choice <> 'drop'
       and coalesce(p.due_at, p.publish_date) < now() - ${PAST_MS}::float8 * interval '1 ms'`,
   );

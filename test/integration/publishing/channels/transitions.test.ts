@@ -302,6 +302,27 @@ describe('reconnecting a channel', () => {
     expect(await details(id)).toEqual({ again: 'QUEUE scheduled', reply: 'QUEUE scheduled' });
   });
 
+  test('lets the first comment of a thread go whose last items the policy drops [S135, PO6]', async () => {
+    const { id } = await login();
+    const roots: string[] = [];
+    for (const hours of [-1, 3]) {
+      const root = await post(id, `root ${hours}`, { state: 'PUBLISHED', detail: null, hours: -2 });
+      const item = await post(id, `item ${hours}`, { detail: 'paused', root, hours });
+      await post(id, `behind ${hours}`, { root, due: false });
+      await db.sql`update posts set parent_post_id = ${item} where content = ${`behind ${hours}`}`;
+      await db.sql`
+        insert into post_follow_ups (org_id, post_id, kind, channel_id, due_at)
+        values (${orgId}, ${root}, 'first_comment', ${id}, now() + interval '1 day')`;
+      roots.push(root);
+    }
+    await db.sql`update channels set refresh_needed = true where id = ${id}`;
+    await db.sql`update organizations set settings = '{"reconnectPolicy":"drop"}' where id = ${orgId}`;
+    await login();
+    expect(await details(id)).toMatchObject({ 'item -1': 'ERROR missed', 'behind -1': 'ERROR missed' });
+    const due = await db.sql`select post_id as id from post_follow_ups where due_at <= now()`;
+    expect(due).toEqual([{ id: roots[0] }]);
+  });
+
   test('leaves a disabled channel and its posts unchanged [S246]', async () => {
     const { id } = await login();
     await post(id, 'soon');
@@ -369,6 +390,38 @@ describe('removing a channel', () => {
     });
     expect(await nextDue(id)).toBe(1);
     expect((await channels.get(orgId, id)).disabled).toBe(false);
+  });
+
+  test('gives up what comes back behind an item that failed meanwhile [S136]', async () => {
+    const { id } = await login();
+    const root = await post(id, 'root', { detail: 'publishing' });
+    for (const name of ['two', 'three']) await post(id, name, { root, due: false });
+    await channels.remove(orgId, id);
+    await db.sql`
+      update posts
+      set state = 'ERROR', detail = null, error_kind = 'validation', error = 'No'
+      where id = ${root}`;
+    await login();
+    expect(await posts(id)).toMatchObject({
+      two: { state: 'ERROR', detail: null, errorKind: 'validation', due: null, deleted: false },
+      three: { state: 'ERROR', detail: null, errorKind: 'validation', due: null, deleted: false },
+    });
+    expect(await kinds()).toEqual(['cancelled 2', 'failed 2']);
+    await channels.remove(orgId, id);
+    await login();
+    expect(await kinds()).toEqual(['cancelled 5', 'failed 2']); // not told again
+  });
+
+  test('brings a post back as it was that waits for room in the plan, or was missed [S136, S120]', async () => {
+    const { id } = await login();
+    await post(id, 'no room', { detail: 'paused' });
+    await post(id, 'missed', { state: 'ERROR', detail: 'missed', due: false });
+    await db.sql`update posts set error_kind = 'billing_required' where content = 'no room'`;
+    await channels.remove(orgId, id);
+    await login();
+    expect(await details(id)).toEqual({ 'no room': 'QUEUE paused', missed: 'ERROR missed' });
+    expect((await posts(id))['no room']!.errorKind).toBe('billing_required');
+    expect(await topics()).not.toContain('post.failed');
   });
 
   test('is final for the posts after 30 days, while the channel stays the same [S136]', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError } from '../../../../src/platform/kernel/index.ts';
 import type { Client } from '../../../support/worlds/app.ts';
 import { element, later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
+import { startingWith } from '../../../support/worlds/publishing/world.ts';
 import { settles } from '../../../support/wire/settles.ts';
 
 const HOUR = 3_600_000;
@@ -98,7 +99,7 @@ describe('POST /posts/pause', () => {
     expect([await marks(sick), await marks(channel)]).toEqual([['org'], ['org']]);
     const { saveLogin } = await import('../../../../src/publishing/channels/transitions.ts');
     const login = (internalId: string) =>
-      saveLogin(db.sql, { lockOrg: async () => {}, admit: async () => {} } as never, ann.orgId, {
+      saveLogin(db.sql, startingWith({ lockOrg: async () => {}, admit: async () => {} }), ann.orgId, {
         newId: newId(),
         providerId: 'fake',
         providerVersion: 'v1',

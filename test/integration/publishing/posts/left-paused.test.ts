@@ -3,7 +3,7 @@ import { needsLogin, saveLogin } from '../../../../src/publishing/channels/trans
 import { newId } from '../../../../src/platform/kernel/index.ts';
 import { eventually, gate } from '../../../support/wire/eventually.ts';
 import { settles } from '../../../support/wire/settles.ts';
-import { sealedLogin } from '../../../support/worlds/publishing/world.ts';
+import { sealedLogin, startingWith } from '../../../support/worlds/publishing/world.ts';
 import { element, later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
 
 // Posts that were too late when their channel worked again: they stay paused until a person says when they go out.
@@ -23,7 +23,7 @@ afterEach(() => sql`update organizations set settings = settings - 'reconnectPol
 
 const stop = () => needsLogin(sql, ann.orgId, channel, 'revoked');
 const login = () =>
-  saveLogin(sql, { lockOrg: async () => {}, admit: async () => {} } as never, ann.orgId, {
+  saveLogin(sql, startingWith({ lockOrg: async () => {}, admit: async () => {} }), ann.orgId, {
     newId: newId(),
     providerId: 'fake',
     providerVersion: 'v1',

@@ -11,6 +11,7 @@ import { type ContextOptions, openContext } from '../../../../src/context.ts';
 import { type Database, openDatabase } from '../../../../src/platform/db/index.ts';
 import { type Clock, newId, openVault, systemClock, tenantKey } from '../../../../src/platform/kernel/index.ts';
 import { facts, type Topic } from '../../../../src/platform/outbox/facts.ts';
+import { planFollowUps } from '../../../../src/publishing/follow-ups/index.ts';
 import type { Create, NewPost } from '../../../../src/publishing/posts/index.ts';
 import { JWT_SECRET } from '../app.ts';
 import { quietLog } from '../quiet-log.ts';
@@ -132,6 +133,9 @@ const vault = openVault(readConfig({ JWT_SECRET }).config.secrets.encryptionKey)
  */
 export const sealedLogin = (channelId: string, server?: string): string =>
   sealCredentials(vault, { account: channelId, values: server === undefined ? {} : { server }, grantedAt: new Date() });
+
+/** What the transitions of channels that start posts are handed, beside `billing`. */
+export const startingWith = <B>(billing: B) => ({ billing, followUps: { plan: planFollowUps } });
 
 /** An organization with channels of the fake network. */
 export async function seedOrg(
