@@ -33,7 +33,7 @@ export async function editWithin(
   judged: boolean | JudgedVersions,
 ): Promise<Seen | undefined> {
   const found = await runSeeing(() =>
-    edit(sql, target, { ...change, judged, items: thread?.length }, options.horizonMs),
+    edit(sql, target, { ...change, judged, items: thread }, options.horizonMs),
   );
   if (found?.verdict !== 'done') return found;
   await writeConsent(sql, target, found.consent, change.by);
@@ -47,10 +47,10 @@ export async function editWithin(
   return found;
 }
 
-/** `items`: how many follow the first one, where they are replaced. */
+/** `items`: what follows the first one, where that is replaced. */
 type Edit = Omit<PostChange, 'thread' | 'shortLinks'> & {
   judged: boolean | JudgedVersions;
-  items: number | undefined;
+  items: PostChange['thread'];
 };
 
 const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {

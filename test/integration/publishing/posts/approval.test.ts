@@ -276,6 +276,39 @@ describe('a change of an approved post', () => {
   });
 });
 
+describe('a thread that was approved', () => {
+  const two = { content: 'two', image: [{ path: 'https://a.example/a.png', alt: 'a' }], delay: 3 };
+  const threadWith = (...value: object[]) => schedule({ posts: [{ integration: { id: channel }, value }] });
+
+  test('keeps the consent when the same thread is sent again, alone or by a create body [S121]', async () => {
+    const id = await approved(threadWith({ content: 'one' }, two));
+    const { approval } = await read(id);
+    expect((await member.client.put(`/posts/${id}`, { thread: [two] })).body).toMatchObject({
+      state: 'QUEUE',
+      approval,
+    });
+    const again = threadWith({ content: 'one', id }, two);
+    expect((await member.client.post('/posts', { ...again, date: later(5 * HOUR) })).status).toBe(201);
+    expect(await read(id)).toMatchObject({ state: 'QUEUE', approval, thread: [{ state: 'QUEUE' }] });
+  });
+
+  test.each<[string, object[]]>([
+    ['another text', [{ ...two, content: 'other' }]],
+    ['another picture', [{ ...two, image: [] }]],
+    ['another delay', [{ ...two, delay: 4 }]],
+    ['one item more', [two, two]],
+  ])('asks again with %s in an item [S121]', async (_, thread) => {
+    const id = await approved(threadWith({ content: 'one' }, two));
+    expect((await member.client.put(`/posts/${id}`, { thread })).body).toMatchObject(HELD);
+  });
+
+  test('asks again with the same thread where its items get other settings by that [S121]', async () => {
+    const id = await approved(threadWith({ content: 'one' }, two));
+    await db.sql`update posts set settings = '{"a":1}' where root_post_id = ${id}`;
+    expect((await member.client.put(`/posts/${id}`, { thread: [two] })).body).toMatchObject(HELD);
+  });
+});
+
 describe('POST /posts/:id/reject and /request-approval', () => {
   test('a rejected post is a draft with its reason, until approval is asked for again [S121]', async () => {
     await setting('members');

@@ -19,7 +19,10 @@ beforeEach(async () => {
   network.behave = undefined;
   channel = await connect(ann.orgId, 'Sick');
 });
-afterEach(() => sql`update organizations set settings = settings - 'reconnectPolicy' where id = ${ann.orgId}`);
+afterEach(
+  () =>
+    sql`update organizations set settings = settings - '{reconnectPolicy,approvalRequired}'::text[] where id = ${ann.orgId}`,
+);
 
 const stop = () => needsLogin(sql, ann.orgId, channel, 'revoked');
 const login = () =>
@@ -116,7 +119,7 @@ describe('a post that was too late when its channel worked again', () => {
     await published(asked);
   });
 
-  test('an item whose root is out goes out when it is scheduled [S114, S135]', async () => {
+  test('an item whose root is out goes out when it is scheduled, unasked as it was [S114, S135, S121]', async () => {
     const body = own({
       type: 'now',
       posts: [{ integration: { id: channel }, value: [{ content: 'root' }, { content: 'item', delay: 60 }] }],
@@ -129,6 +132,8 @@ describe('a post that was too late when its channel worked again', () => {
     await login();
     expect((await read(item!.id)).detail).toBe('paused');
     expect((await ann.client.put(`/posts/${item!.id}/date`, { date: later() })).status).toBe(409);
+    // queued before posts needed approval, as a first item that is left paused
+    await sql`update organizations set settings = settings || '{"approvalRequired":"all"}' where id = ${ann.orgId}`;
     expect((await ann.client.put(`/posts/${item!.id}/status`, { status: 'schedule' })).status).toBe(200);
     await published(item!.id);
     expect(await kinds(id)).not.toContain('resumed');
