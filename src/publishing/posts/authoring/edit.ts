@@ -32,9 +32,7 @@ export async function editWithin(
   { thread, shortLinks, ...change }: PostChange,
   judged: boolean | JudgedVersions,
 ): Promise<Seen | undefined> {
-  const found = await runSeeing(() =>
-    edit(sql, target, { ...change, judged, items: thread }, options.horizonMs),
-  );
+  const found = await runSeeing(() => edit(sql, target, { ...change, judged, items: thread }, options.horizonMs));
   if (found?.verdict !== 'done') return found;
   await writeConsent(sql, target, found.consent, change.by);
   const { orgId, postId } = target;

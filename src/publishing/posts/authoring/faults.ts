@@ -12,6 +12,8 @@ export interface JudgedThread {
   settings: Readonly<Record<string, unknown>>;
   settingsAt: string;
   items: readonly JudgedItem[];
+  /** The first item is published, and what is to follow it planned: neither is sent again. */
+  isRootOut?: boolean;
 }
 interface JudgedItem {
   content: string;
@@ -26,7 +28,10 @@ interface JudgedItem {
  * What can be wrong with a thread. Create, edit, preflight and bulk all judge by this list, so a further part of a post
  * is judged everywhere once its check stands here.
  */
-const CHECKS: readonly ((thread: JudgedThread) => Iterable<Issue>)[] = [checkItems, judgeFollowUps];
+const CHECKS: readonly ((thread: JudgedThread) => Iterable<Issue>)[] = [
+  checkItems,
+  (thread) => (thread.isRootOut ? [] : judgeFollowUps(thread)),
+];
 
 /** What the network would refuse of a thread: every fault, with its field. */
 export const findIssues = (thread: JudgedThread): Issue[] => CHECKS.flatMap((check) => [...check(thread)]);

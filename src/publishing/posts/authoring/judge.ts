@@ -73,7 +73,8 @@ export type JudgedVersions = Readonly<Record<string, number>>;
 
 /**
  * Holds a thread as it is stored, and as `change` would leave it, against the limits of its network. Its files may have
- * been deleted since it was stored: 400 for one that cannot be published any more. Answers which versions were judged.
+ * been deleted since it was stored: 400 for one that cannot be published any more. Items that are out are not judged.
+ * Answers which versions were judged.
  */
 export async function judgeStored(
   deps: Pick<PostsDeps, 'sql' | 'channels' | 'media'>,
@@ -86,9 +87,11 @@ export async function judgeStored(
   const channel = await channelOf(deps, orgId, channelId);
   const { values, merge } = change.settings ?? { values: {}, merge: true };
   const settings = { ...(merge && stored), ...values };
-  const items = itemsAfter(rows, change);
+  // limits of today, or a file that is gone, are no reason to stop what is behind an item that is out
+  const isRootOut = rows[0]!.state === 'PUBLISHED';
+  const items = itemsAfter(rows, change).filter((_, n) => rows[n]?.state !== 'PUBLISHED');
   const rules = rulesOf(deps, channel);
-  const named = filesOfSettings(rules.fileSettings, settings);
+  const named = isRootOut ? [] : filesOfSettings(rules.fileSettings, settings);
   const fields = [
     ...items.map(({ at, media }) => ({ fieldOf: (n: number) => `${at}image.${n}.path`, media })),
     ...named.map(({ setting, item }) => ({ fieldOf: () => `settings.${setting}`, media: [item] })),
@@ -102,6 +105,6 @@ export async function judgeStored(
     (facts[n] ?? []).flatMap((one, index) => (one === null ? [fieldOf(index)] : [])),
   );
   if (gone[0] !== undefined) throw invalidField(gone[0], 'this file is no longer in the library');
-  checkContent({ rules, channel, settings, settingsAt: 'settings', items }, facts);
+  checkContent({ rules, channel, settings, settingsAt: 'settings', items, isRootOut }, facts);
   return Object.fromEntries(rows.map(({ id, version }) => [id, version]));
 }

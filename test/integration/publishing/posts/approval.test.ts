@@ -1,11 +1,12 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../../src/platform/kernel/index.ts';
 import type { Client, SignedUp } from '../../../support/worlds/app.ts';
+import { belowPosts } from '../../../support/worlds/publishing/follow-ups.ts';
 import { element, later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
 
 const HOUR = 3_600_000;
 const routes = await openPostRoutes();
-const { db, app, ann, eve, channel, foreign, schedule, read, published } = routes;
+const { db, app, network, ann, eve, channel, foreign, schedule, read, published } = routes;
 afterAll(routes.close);
 
 /** A further member of Ann's organization. */
@@ -217,6 +218,25 @@ describe('POST /posts/:id/approve', () => {
       thread: [HELD],
     });
     expect((await approve(id)).status).toBe(200);
+    await published(item.id);
+  });
+
+  test('of what goes on behind a release judges that alone, not what is out [S121, S108]', async () => {
+    const { id, item } = await releasedByMember();
+    await db.sql`update posts set content = ${'x'.repeat(101)} where id = ${item.id}`;
+    const refused = await approve(id);
+    expect(refused.body.errors).toMatchObject([{ field: 'thread.0.content' }]);
+    belowPosts(network);
+    await db.sql`
+      update posts
+      set content = case when id = ${id} then ${'x'.repeat(101)} else 'two' end,
+        settings = case when id = ${id} then ${db.sql.json({ firstComment: 'x'.repeat(200_000) })} else settings end,
+        media = case when id = ${id} then ${db.sql.json([{ id: newId(), path: 'https://a.example/gone.png', alt: '' }])} else media end
+      where id in ${db.sql([id, item.id])}`;
+    expect((await admin.client.post(`/posts/${id}/reject`, { reason: 'no' })).status).toBe(200);
+    expect((await member.client.post(`/posts/${id}/request-approval`)).status).toBe(200);
+    expect((await approve(id)).body).toMatchObject({ state: 'PUBLISHED', approval: { state: 'approved' } });
+    network.declares = {};
     await published(item.id);
   });
 
