@@ -322,6 +322,21 @@ describe('short links are made ahead', () => {
     expect(shortener.made.isgd.filter((url) => url === A || url === B)).toEqual([B, A]);
   });
 
+  test('of a post that waits for approval as soon as it is approved, at the date that it has then [S119, S121]', async () => {
+    const { orgId, userId, channelId } = await seedOrg(db.sql);
+    await db.sql`update organizations set settings = settings || '{"approvalRequired":"all"}' where id = ${orgId}`;
+    const held = linked(channelId, `Look: ${A}`, { publishDate: systemClock.in(5 * HOUR) });
+    await admit(world, orgId, [held]);
+    expect(await rowsOf(held.id)).toMatchObject([{ state: 'waiting', timed: false }]);
+    await world.posts.approvePost(orgId, held.id, {
+      by: { userId, schedulesFreely: true },
+      publishDate: systemClock.in(HOUR / 2),
+    });
+    expect(await rowsOf(held.id)).toMatchObject([{ state: 'waiting', timed: true }]);
+    await using _maker = links.startMaker({ restMs: 20 });
+    await isMade(held.id);
+  });
+
   test('again while there is time, after a provider was busy or its key was wrong', async () => {
     await using _maker = links.startMaker({ restMs: 20 });
     shortener.on('GET /create.php', { status: 401 }, 1);

@@ -40,7 +40,10 @@ export async function approvePost(deps: PostsDeps, orgId: string, postId: string
   checkDone(
     await runChange(deps, async (sql) => {
       const found = await runSeeing(() => approve(sql, target, approved, deps.options.horizonMs));
-      if (found?.verdict === 'done') await writeDecision(sql, target, 'approved', approval);
+      if (found?.verdict !== 'done') return found;
+      await writeDecision(sql, target, 'approved', approval);
+      // its links were put off until it has a time
+      if (await deps.links.isAsked(sql, orgId, postId)) await deps.links.replan(sql, orgId, postId, true);
       return found;
     }),
   );
