@@ -4,8 +4,8 @@ import { AppError, type Clock } from '../../platform/kernel/index.ts';
 import type { Charge, Processor } from '../processor/index.ts';
 import type { Apply } from '../subscriptions/index.ts';
 import { REFUND_DAYS, wasCredited } from '../subscriptions/index.ts';
-import { claimSelfRefund, findCustomer, findKnown, findSubscription } from '../subscriptions/index.ts';
-import { addTask, credits, waitingRefunds, isOfPeriod } from '../processor/index.ts';
+import { claimSelfRefund, findCustomer, findKnown, findSubscription, runningOf } from '../subscriptions/index.ts';
+import { addTask, credits, givesBack, waitingRefunds, isOfPeriod } from '../processor/index.ts';
 import type { Tasks } from './tasks.ts';
 
 export interface ChargesNeeds {
@@ -25,10 +25,15 @@ const DAY_MS = 86_400_000;
 /** As the processor names things; anything else would be another address of its interface. */
 const ID = /^[a-z]+_\w+$/;
 /**
- * A charge; `of`: the subscription whose period that runs it paid for, `hadEnded`: whether that was over as the
- * processor was asked about it.
+ * A charge; `paidFor`: the subscription that it paid for, in whichever period, null where the processor names none;
+ * `of`: the same, where the period that runs was paid for; `hadEnded`: whether that was over as the processor was asked
+ * about it.
  */
-type Paid = NonNullable<Awaited<ReturnType<Processor['charge']>>> & { of: string | null; hadEnded: boolean };
+type Paid = NonNullable<Awaited<ReturnType<Processor['charge']>>> & {
+  paidFor: string | null;
+  of: string | null;
+  hadEnded: boolean;
+};
 const ONCE_A_YEAR = 'Charges were given back within a year already: ask the operator';
 const CREDITED = 'What was left of it was credited when it ended, and money goes back once: ask the operator';
 const LATE = 'What it paid for ended just now: ask again';
@@ -47,20 +52,36 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
     if (charge?.customer !== customer || charge === undefined) return unknown;
     if (!anyAge && charge.created * 1000 < clock.in(-REFUND_DAYS * DAY_MS).getTime())
       return `The charge is older than ${REFUND_DAYS} days`;
-    const subscription = paidFor.get(id);
-    if (charge.refunded || !subscription) return { ...charge, of: null, hadEnded: true };
+    const subscription = paidFor.get(id) ?? null;
+    const past = { ...charge, paidFor: subscription, of: null, hadEnded: true };
+    if (charge.refunded || !subscription) return past;
     // In this order: what ends after the first look is seen by `order`, and what had ended is credited by a task that
     // waits, or was credited.
     const known = await findKnown(sql, subscription);
     const hadEnded = Boolean(known?.endedAt);
     if (known && (await credits(sql, known.orgId, subscription))) return CREDITED;
     const remote = await processor.subscription(subscription);
-    if (!remote || !isOfPeriod(charge, remote)) return { ...charge, of: null, hadEnded: true };
-    return wasCredited(remote) ? CREDITED : { ...charge, of: subscription, hadEnded };
+    if (!remote || !isOfPeriod(charge, remote)) return past;
+    return wasCredited(remote) ? CREDITED : { ...past, of: subscription, hadEnded };
   }
   /**
-   * Writes down what the processor is to give back, and ends the plan: answers the charges that may go, and those whose
-   * subscription ended since they were judged.
+   * Ends what charges paid for, as far as it runs; a charge of which the processor names nothing counts as one of the
+   * plan. The rest of a period is credited, but where it is paid back.
+   */
+  async function endPaidFor(tx: Sql, orgId: string, by: AuditActor, charges: readonly Paid[]): Promise<void> {
+    const plan = (await findSubscription(tx, orgId))?.processorId ?? null;
+    for (const subscription of new Set(charges.map(({ paidFor }) => paidFor ?? plan))) {
+      const runs = (await runningOf(tx, orgId)).some(({ id }) => id === subscription); // packs end with their plan
+      if (subscription === null || !runs) continue;
+      const isUnknown = subscription === plan && charges.some(({ paidFor }) => paidFor === null);
+      const refundRest = !isUnknown && !(await givesBack(tx, orgId, subscription));
+      await apply.end(tx, orgId, subscription, by);
+      await addTask(tx, orgId, { kind: 'cancel', subscription, refundRest });
+    }
+  }
+  /**
+   * Writes down what the processor is to give back, and ends what was paid for: answers the charges that may go, and
+   * those whose subscription ended since they were judged.
    */
   async function order(
     tx: Sql,
@@ -80,11 +101,13 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
     const ordered = [...new Set([...waiting, ...(anyAge || isFirst ? due : [])])];
     for (const id of ordered)
       await addTask(tx, orgId, { kind: 'refund', subscription: id, by, of: charges.get(id)?.of ?? null });
-    const plan = isFirst ? (await findSubscription(tx, orgId))?.processorId : undefined;
-    if (plan) {
-      await apply.end(tx, orgId, plan, by);
-      await addTask(tx, orgId, { kind: 'cancel', subscription: plan, refundRest: false });
-    }
+    if (isFirst)
+      await endPaidFor(
+        tx,
+        orgId,
+        by,
+        due.map((id) => charges.get(id)!),
+      );
     return { ordered, late: late.filter((id) => !ordered.includes(id)) };
   }
   /** Why it was not given back; undefined: it was. */
@@ -101,8 +124,8 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
     },
 
     /**
-     * `anyAge`: for super-admins. An organization does it once a year, and its plan ends by the same commit: nobody
-     * keeps what they take the money back for. The processor is told of both by tasks, so that what fails half-way is
+     * `anyAge`: for super-admins. An organization does it once a year, and what the charges paid for ends by the same
+     * commit: nobody keeps what they take the money back for. The processor is told of both by tasks, so that what fails half-way is
      * finished; asked again, it is tried at once.
      */
     async refundCharges(orgId: string, by: AuditActor, ids: readonly string[], anyAge: boolean): Promise<Refunds> {

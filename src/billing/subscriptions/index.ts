@@ -29,5 +29,6 @@ export {
   findSubscription,
   keepCustomer,
   nameOf,
+  runningOf,
   type SubscriptionRow,
 } from './subscription-store.ts';

@@ -134,6 +134,52 @@ describe('credit for packs at the end of their plan', () => {
     expect(back()).toEqual({ refunded: 4_800, credited: 0 });
   });
 
+  test('ends packs alone with a refund of their charge, and no plan [S68]', async () => {
+    const { ann, plan, packs, ofPacks, back, refund, again } = await withPacks();
+    expect(await refund(ofPacks)).toEqual({ refunded: [ofPacks], failed: [] });
+    await again();
+    expect([packs.status, plan.status]).toEqual(['canceled', 'active']);
+    expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO', extraChannels: 0 });
+    expect(back()).toEqual({ refunded: 1_900, credited: 0 });
+  });
+
+  test('ends packs with a refund of their charge on top of a plan for life', async () => {
+    const { ann, packs, ofPacks, back, refund, again } = await withPacks();
+    await world.sql`update subscriptions set is_lifetime = true, processor_id = null where org_id = ${ann.orgId}`;
+    expect(await refund(ofPacks)).toEqual({ refunded: [ofPacks], failed: [] });
+    await again();
+    expect(packs.status).toBe('canceled');
+    expect(await world.subscription(ann)).toMatchObject({ isLifetime: true, extraChannels: 0 });
+    expect(back()).toEqual({ refunded: 1_900, credited: 0 });
+  });
+
+  test('leaves a plan alone with a refund of the charge of an earlier one', async () => {
+    const { ann, ofPlan, back, refund, again } = await withPacks();
+    expect((await ann.client.post('/billing/cancel-subscription')).status).toBe(200);
+    await again();
+    const { credited } = back();
+    const plan = await world.buy(ann, 'TEAM');
+    expect(await refund(ofPlan)).toEqual({ refunded: [ofPlan], failed: [] });
+    await again();
+    expect(plan.status).toBe('active');
+    expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'TEAM' });
+    expect(back()).toEqual({ refunded: 2_900, credited });
+  });
+
+  test('credits the period that runs when the charge of the one before is refunded', async () => {
+    const { ann, plan, packs, ofPlan, back, refund, again } = await withPacks();
+    world.processor.renew(plan.id);
+    world.processor.renew(packs.id);
+    await world.deliverAll();
+    for (const charge of world.processor.charges.filter(({ id }) => id === ofPlan))
+      charge.created = Math.floor(new Date().getTime() / 1000) - 86_400;
+    expect(await refund(ofPlan)).toEqual({ refunded: [ofPlan], failed: [] });
+    await again();
+    expect([plan.status, packs.status]).toEqual(['canceled', 'canceled']);
+    expect(await world.subscription(ann)).toBeNull();
+    expect(back()).toEqual({ refunded: 2_900, credited: 2_900 + 1_900 });
+  });
+
   test('credits unused packs although a charge of an earlier period was refunded', async () => {
     const { ann, plan, packs, ofPlan, ofPacks, back, refund, again } = await withPacks();
     world.processor.renew(plan.id);
