@@ -17,13 +17,14 @@ const notProved = () =>
   new AppError('unauthenticated', 'Nothing proves that this comes from the provider of mail, or it is too old');
 
 /** What the log can hold of an event; undefined where no mail can be meant. */
-function cleaned({ messageId, id, status, reason }: Delivery): Delivery | undefined {
+function cleaned({ messageId, id, status, reason, isAddressBad }: Delivery): Delivery | undefined {
   if (!/^[\x21-\x7e]{1,500}$/.test(messageId)) return undefined;
   const isBad = status === 'bounced' || status === 'complained';
   return {
     messageId,
     status,
     ...(id !== undefined && isId(id) && { id }),
+    ...(status === 'bounced' && { isAddressBad: isAddressBad ?? false }),
     ...(isBad && reason !== undefined && { reason: reasonOf(reason) }),
   };
 }

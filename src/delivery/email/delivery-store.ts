@@ -24,8 +24,9 @@ const inputOf = (sql: Sql, told: readonly Delivery[]): Fragment => sql`
       ${told.map(({ id }) => id ?? null)}::uuid[],
       ${told.map(({ status }) => status)}::text[],
       ${told.map(({ status }) => RANKS[status])}::int[],
-      ${told.map(({ reason }) => reason ?? null)}::text[]
-    ) with ordinality as t (message_id, own_id, status, rank, reason, n)`;
+      ${told.map(({ reason }) => reason ?? null)}::text[],
+      ${told.map(({ isAddressBad = false }) => String(isAddressBad))}::text[]::boolean[]
+    ) with ordinality as t (message_id, own_id, status, rank, reason, address_bad, n)`;
 
 /**
  * Moves the mails that are named to the furthest status told of each; answers which were moved, and to what. A mail is
@@ -57,7 +58,8 @@ export const advance = (sql: Sql, providerId: string, told: readonly Delivery[])
   update emails e
   set status = f.status, provider_message_id = coalesce(e.provider_message_id, f.message_id),
     sent_at = coalesce(e.sent_at, now()),
-    content = null, next_attempt_at = null, last_error = f.reason
+    content = null, next_attempt_at = null, last_error = f.reason,
+    address_bad = f.address_bad
   from furthest f
   join locked l on l.id = f.id
   where e.id = f.id and (${sql.json(RANKS)}::jsonb ->> e.status)::int < f.rank

@@ -47,13 +47,25 @@ export const insertEmails = (
     ${mails.map(({ to }) => to)}::text[], ${mails.map(({ template }) => template)}::text[],
     ${mails.map(({ content }) => content)}::text[])`;
 
-/** A condition: mail to this address came back for good, or its owner complained. */
+/**
+ * A condition: mail to this address came back because of the address, and none that was sent later has arrived, or its
+ * owner complained.
+ */
 export const isUndeliverable = (sql: Sql, address: Fragment) => sql`exists (
     select
     from emails e
     where lower(e.to_address) = lower(${address})
       and e.status in ('bounced', 'complained')
       and e.sent_at is not null
+      and (e.status = 'complained' or e.address_bad)
+      and not exists (
+        select
+        from emails later
+        where e.status = 'bounced'
+          and lower(later.to_address) = lower(e.to_address)
+          and later.status in ('delivered', 'opened', 'clicked')
+          and later.sent_at > e.sent_at
+      )
   )`;
 
 /**

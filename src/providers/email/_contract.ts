@@ -39,6 +39,11 @@ export interface Delivery {
   id?: string | undefined;
   status: 'sent' | 'delivered' | 'bounced' | 'complained' | 'opened' | 'clicked';
   reason?: string | undefined;
+  /**
+   * Of a mail that bounced: the address takes no mail, whoever writes and whatever is written. Absent for what passes,
+   * and for what an operator can correct.
+   */
+  isAddressBad?: boolean | undefined;
 }
 export interface Report {
   deliveries: readonly Delivery[];

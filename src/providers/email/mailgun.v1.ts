@@ -13,6 +13,8 @@ const STATUS = {
   rejected: 'bounced',
   failed: 'bounced',
 } as const;
+/** Reasons of a permanent failure that lie in the address. */
+const BAD_ADDRESS = new Set(['bounce', 'suppress-bounce', 'suppress-complaint']);
 /** Mailgun repeats an event for about 8 hours; a used token is remembered for longer. */
 const LATE_MS = 12 * 3_600_000;
 const bare = (messageId: string) => messageId.replace(/^<|>$/g, '');
@@ -33,6 +35,7 @@ const Event = z
           messageId: bare(message.headers['message-id']),
           id: z.object({ [OWN_ID]: z.string() }).safeParse(ours).data?.[OWN_ID],
           status: STATUS[event],
+          isAddressBad: event === 'failed' && BAD_ADDRESS.has(reason ?? ''),
           reason: STATUS[event] === 'bounced' ? said?.message || said?.description || reason || undefined : undefined,
         },
   );

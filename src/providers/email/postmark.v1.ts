@@ -23,6 +23,8 @@ const PASSING = new Set([
   'OpenRelayTest',
   'ChallengeVerification',
 ]);
+/** Bounces whose reason lies in the address, as in all that make Postmark send nothing more to it (`Inactive`). */
+const BAD_ADDRESS = new Set(['HardBounce', 'BadEmailAddress', 'ManuallyDeactivated']);
 const Words = z.string().nullish().catch(undefined);
 const Event = z
   .object({
@@ -41,6 +43,7 @@ const Event = z
           messageId: MessageID,
           id: z.object({ [OWN_ID]: z.string() }).safeParse(Metadata).data?.[OWN_ID],
           status: STATUS[RecordType],
+          isAddressBad: RecordType === 'Bounce' && (Inactive === true || BAD_ADDRESS.has(Type ?? '')),
           reason: RecordType === 'Bounce' ? Details || Description || Type || undefined : undefined,
         },
   );

@@ -14,7 +14,8 @@ const STATUS = {
   'email.suppressed': 'bounced', // the address has bounced before
   'email.complained': 'complained',
 } as const;
-const Said = z.object({ message: z.string().nullish(), reason: z.string().nullish() }).nullish();
+const Words = z.string().nullish().catch(undefined);
+const Said = z.object({ type: Words, message: Words, reason: Words }).nullish().catch(undefined);
 const Event = z
   .object({
     type: z.enum(Object.keys(STATUS) as (keyof typeof STATUS)[]),
@@ -31,6 +32,8 @@ const Event = z
     id: z.object({ [OWN_ID]: z.string() }).safeParse(tags).data?.[OWN_ID],
     status: STATUS[type],
     reason: bounce?.message ?? suppressed?.message ?? failed?.reason ?? undefined,
+    isAddressBad:
+      type === 'email.suppressed' || (type === 'email.bounced' && (bounce?.type ?? 'Permanent') === 'Permanent'),
   }));
 
 const Domains = z.object({

@@ -14,6 +14,8 @@ const STATUS = {
   dropped: 'bounced', // not sent
   spamreport: 'complained',
 } as const;
+/** Reasons of a mail that was not sent which lie in its address; others are limits and faults of the sender. */
+const BAD_ADDRESS: readonly (string | undefined)[] = ['Bounced Address', 'Invalid', 'Spam Reporting Address'];
 /** `<X-Message-Id>.<route>`: the first part is the id that `send` got. */
 const idOf = (messageId: string) => messageId.split('.', 1)[0]!;
 const Event = z
@@ -21,13 +23,15 @@ const Event = z
     event: z.enum(Object.keys(STATUS) as (keyof typeof STATUS)[]),
     sg_message_id: z.string(),
     [OWN_ID]: z.string().optional().catch(undefined),
+    type: z.string().optional().catch(undefined),
     reason: z.string().optional().catch(undefined),
   })
-  .transform(({ event, sg_message_id, [OWN_ID]: id, reason }) => ({
+  .transform(({ event, sg_message_id, [OWN_ID]: id, type, reason }) => ({
     messageId: idOf(sg_message_id),
     id,
     status: STATUS[event],
     reason,
+    isAddressBad: event === 'bounce' ? type !== 'blocked' : event === 'dropped' && BAD_ADDRESS.includes(reason),
   }));
 
 /** https://www.twilio.com/docs/sendgrid/api-reference */

@@ -44,6 +44,7 @@ const Event = z
         messageId: mail.messageId,
         id: z.object({ [OWN_ID]: z.tuple([z.string()], z.string()) }).safeParse(mail.tags).data?.[OWN_ID]?.[0],
         status: STATUS[kind],
+        isAddressBad: kind === 'Bounce' && bounce?.bounceType === 'Permanent',
         reason: why || reject?.reason || failure?.errorMessage || undefined,
       }
     );

@@ -327,8 +327,10 @@ describe('unsubscribing', () => {
 describe('an address that takes no mail', () => {
   test.each(['bounced', 'complained'])('gets none of a notice once one has %s, and rows as before', async (status) => {
     await world.sql`
-      insert into emails (id, to_address, template, provider_id, provider_version, status, next_attempt_at, sent_at)
-      values (${newId()}, ${ann.email.toUpperCase()}, 'activation', 'smtp', 'v1', ${status}, null, now())`;
+      insert into emails (id, to_address, template, provider_id, provider_version, status, next_attempt_at, sent_at,
+        address_bad)
+      values (${newId()}, ${ann.email.toUpperCase()}, 'activation', 'smtp', 'v1', ${status}, null, now(),
+        ${status === 'bounced'})`;
     await hear(2);
     expect([await headings(), await windows(), (await world.rowsOf(ann)).length]).toEqual([[], [], 2]);
     expect((await ann.client.get('/user/personal')).body.emailUndeliverable).toBe(true);
