@@ -2,6 +2,7 @@ import { type AuditActor, changeAuditLog, writeAudit } from '../../platform/audi
 import { type Database, deleteInParts, isUnavailable, type Sql, tablesWithMany } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
+import type { Billing } from '../../entitlements/index.ts';
 import { lockMembersOfOnly, ownOrgs } from '../members/index.ts';
 import type { Endings } from './ports.ts';
 import * as store from './store.ts';
@@ -13,17 +14,36 @@ const MOST_ROWS = 5_000;
 /** A run of the sweep begins no further part after so long: whether it is still this process's is looked at then. */
 const RUN_MS = 30_000;
 
+interface Payers {
+  billing: Pick<Billing, 'enabled'>;
+  log: Log;
+}
+
+/**
+ * With billing off nobody tells the payment processor that an organization ends: the log says what is left there, for
+ * operators to end it by hand.
+ */
+async function tellOperator({ billing, log }: Payers, tx: Sql, orgId: string): Promise<void> {
+  if (billing.enabled) return;
+  for (const { kind, subscription } of await store.findUntold(tx, orgId))
+    log.error(
+      { orgId, task: kind, subscription },
+      'an organization ends while billing is off, and the payment processor is not told: see to it there',
+    );
+}
+
 /**
  * Ends what is paid and the channels; then nobody may use it any more. `own`: members who belong nowhere else get an
  * organization of their own.
  */
 export async function closeOrganization(
-  { endSubscription, stopChannels }: Pick<Endings, 'endSubscription' | 'stopChannels'>,
+  { endSubscription, stopChannels, ...payers }: Pick<Endings, 'endSubscription' | 'stopChannels'> & Payers,
   tx: Sql,
   { id: orgId, name }: Pick<store.OrganizationRow, 'id' | 'name'>,
   { by, own }: { by: AuditActor; own: boolean },
 ): Promise<void> {
   await endSubscription(tx, orgId);
+  await tellOperator(payers, tx, orgId);
   if (own) await ownOrgs(tx, await lockMembersOfOnly(tx, orgId));
   await stopChannels(tx, orgId, 'The organization was deleted');
   await store.deleteOrganization(tx, orgId);
@@ -33,7 +53,7 @@ export async function closeOrganization(
 
 /** Erases one that has ended, at once where it is not large; the sweep does what is left. */
 export async function eraseOrganization(
-  deps: Pick<Endings, 'forgetBackground'>,
+  deps: Pick<Endings, 'forgetBackground'> & Payers,
   tx: Sql,
   orgId: string,
 ): Promise<void> {
@@ -46,15 +66,16 @@ export async function eraseOrganization(
  * cannot be deleted now holds up no other.
  */
 export async function dropOrganizations(
-  { sql, clock, log, ...deps }: Pick<Endings, 'forgetBackground'> & { sql: Database; clock: Clock; log: Log },
+  { sql, clock, ...deps }: Pick<Endings, 'forgetBackground'> & Payers & { sql: Database; clock: Clock },
   limit: number,
 ): Promise<number> {
+  const { log, billing } = deps;
   const since = clock.monotonic();
   const mayGoOn = () => clock.monotonic() - since < RUN_MS;
   const inPart = (work: (tx: Sql) => Promise<number>) => changeAuditLog(sql, work); // its own entries go, too
   const left: string[] = [];
   for (let dropped = 0; dropped < limit;) {
-    const orgId = await store.findRemoved(sql, left);
+    const orgId = await store.findRemoved(sql, { left, billingEnabled: billing.enabled });
     if (orgId === undefined) return dropped;
     try {
       if (!(await deleteInParts(sql, orgId, MOST_ROWS, { mayGoOn, inPart }))) return limit;
@@ -71,11 +92,12 @@ export async function dropOrganizations(
 
 /** Deletes the rows of one, if it is due and nobody holds it: else false. */
 async function dropOrganization(
-  { forgetBackground }: Pick<Endings, 'forgetBackground'>,
+  { forgetBackground, ...payers }: Pick<Endings, 'forgetBackground'> & Payers,
   tx: Sql,
   orgId: string,
 ): Promise<boolean> {
-  if (!(await store.dropRemoved(tx, orgId))) return false;
+  await tellOperator(payers, tx, orgId);
+  if (!(await store.dropRemoved(tx, orgId, payers.billing.enabled))) return false;
   await forgetBackground(tx, orgId);
   const done = { orgId: null, action: 'org.purged', resource: 'settings', resourceId: orgId, detail: {} };
   await writeAudit(tx, NOBODY, done);

@@ -2,6 +2,7 @@ import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Json, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock, invalidField, newId, notFound } from '../../platform/kernel/index.ts';
 import { hasOtherMembers, withLockedMembership, forbidden, type MembersDeps } from '../members/index.ts';
+import type { Billing } from '../../entitlements/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
 import { closeOrganization, dropOrganizations, eraseOrganization } from './ending.ts';
@@ -55,6 +56,7 @@ export interface Organizations extends McpPolicies {
 }
 
 interface Options extends MembersDeps, Endings {
+  billing: MembersDeps['billing'] & Pick<Billing, 'enabled'>;
   /** Organizations that one person may own. */
   mostOwned: number;
   providers: Pick<Providers, 'list'>;
@@ -118,23 +120,26 @@ export function openOrganizations({ mostOwned, providers, clock, log, ...deps }:
         if (me.roleKey !== 'owner' && !me.isSuperAdmin) throw forbidden('Only an owner may delete the organization');
         if (known(await store.findOrganization(tx, orgId)).name !== confirm)
           throw invalidField('confirm', 'must be the name of the organization', 'invalid_value');
-        await closeOrganization(deps, tx, { id: orgId, name: confirm }, { by, own: true });
+        await closeOrganization({ ...deps, log }, tx, { id: orgId, name: confirm }, { by, own: true });
       }),
 
     removeWithOwner: (orgId, by) =>
       withLockedMembership(deps, orgId, by, undefined, async (tx, me) => {
         // behind the lock that whoever joins takes, too
         if (me.roleKey !== 'owner' || (await hasOtherMembers(tx, orgId, by.userId))) return;
-        await closeOrganization(deps, tx, known(await store.findOrganization(tx, orgId)), { by, own: true });
+        await closeOrganization({ ...deps, log }, tx, known(await store.findOrganization(tx, orgId)), {
+          by,
+          own: true,
+        });
       }),
 
     async end(tx, orgId, by, { own }) {
       await deps.billing.lockOrg(tx, orgId); // counters before members, as everybody locks them
       const org = await store.findOrganization(tx, orgId);
-      if (org) await closeOrganization(deps, tx, org, { by, own });
+      if (org) await closeOrganization({ ...deps, log }, tx, org, { by, own });
     },
 
-    erase: (tx, orgId) => eraseOrganization(deps, tx, orgId),
+    erase: (tx, orgId) => eraseOrganization({ ...deps, log }, tx, orgId),
     dropRemoved: (limit) => dropOrganizations({ ...deps, clock, log }, limit),
 
     settings: async (orgId) => orgSettingsOf(known(await store.findOrganization(sql, orgId))),

@@ -92,18 +92,35 @@ export const markErased = (sql: Sql, orgId: string) => sql`
   where id = ${orgId}
     and deleted_at is not null`;
 
-/** The predicate of organizations `o` whose rows are to go. */
-const isDue = (sql: Sql) => sql`
+/**
+ * The predicate of organizations `o` whose rows are to go. With billing on what the payment processor has not been told
+ * yet is told first; with billing off nobody will tell it.
+ */
+const isDue = (sql: Sql, billingEnabled: boolean) => sql`
         o.deleted_at is not null
         and (o.erased or o.deleted_at < now() - interval '30 days')
-        and not exists (select from payment_tasks t where t.org_id = o.id)`;
+        ${billingEnabled ? sql`and not exists (select from payment_tasks t where t.org_id = o.id)` : sql``}`;
+
+/** What an org pays at the payment processor as far as we know, or what that has still to be told of. */
+export const findUntold = (sql: Sql, orgId: string) => sql<{ kind: string; subscription: string }[]>`
+  select kind, subscription_id as subscription
+  from payment_tasks
+  where org_id = ${orgId}
+  union all
+  select 'running', id
+  from payment_subscriptions
+  where org_id = ${orgId}
+    and ended_at is null`;
 
 /** The next org whose rows are to go, beside `left`. */
-export async function findRemoved(sql: Sql, left: readonly string[]): Promise<string | undefined> {
+export async function findRemoved(
+  sql: Sql,
+  { left, billingEnabled }: { left: readonly string[]; billingEnabled: boolean },
+): Promise<string | undefined> {
   const [row] = await sql<{ id: string }[]>`/* all orgs */
     select o.id
     from organizations o
-    where ${isDue(sql)}
+    where ${isDue(sql, billingEnabled)}
       and o.id <> all(${[...left]}::uuid[])
     order by o.deleted_at
     limit 1`;
@@ -113,16 +130,16 @@ export async function findRemoved(sql: Sql, left: readonly string[]): Promise<st
 /**
  * Deletes an org that was deleted 30 days ago, or is erased, with all that was its own; false for one that is not due
  * or that somebody holds. Files leave their bytes to the sweep of media. It waits while the payment processor has not
- * been told that nothing is paid any more.
+ * been told that nothing is paid any more, unless billing is off.
  */
-export async function dropRemoved(sql: Sql, orgId: string): Promise<boolean> {
+export async function dropRemoved(sql: Sql, orgId: string, billingEnabled: boolean): Promise<boolean> {
   const { count } = await sql`
     delete from organizations
     where id = (
       select o.id
       from organizations o
       where o.id = ${orgId}
-        and ${isDue(sql)}
+        and ${isDue(sql, billingEnabled)}
       for update skip locked
     )`;
   return count > 0;

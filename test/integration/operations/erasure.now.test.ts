@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { COLUMN_CLASSES, PERSONAL_COLUMNS } from '../../../src/operations/erasure/columns.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { Client, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
+import { WITH_BILLING } from '../../support/worlds/billing.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { ADDRESS, CAME_FROM, placesOf, tracedPerson, WORD } from '../../support/worlds/traced-person.ts';
 
@@ -251,13 +252,34 @@ describe('POST /admin/erasure of an organization', () => {
     await db.sql`
       insert into payment_tasks (id, org_id, kind, subscription_id)
       values (${newId()}, ${traced.orgId}, 'cancel', 'sub_1')`;
-    const { body } = await erase({ orgId: traced.orgId });
+    await using paid = await testApp({ sql: db.sql, env: { ...WITH_BILLING } });
+    const boss = Object.assign(new Client(paid.address), { cookies: traced.boss.cookies });
+    const { body } = await erase({ orgId: traced.orgId }, boss);
     expect(body.state).toBe('waiting');
-    await app.context.organizations.dropRemoved(10);
-    expect((await erase({ orgId: traced.orgId })).body).toMatchObject({ id: body.id, state: 'waiting' });
+    await paid.context.organizations.dropRemoved(10);
+    expect((await erase({ orgId: traced.orgId }, boss)).body).toMatchObject({ id: body.id, state: 'waiting' });
     await db.sql`delete from payment_tasks`;
-    await app.context.organizations.dropRemoved(10);
-    expect((await erase({ orgId: traced.orgId })).body).toMatchObject({ id: body.id, state: 'done' });
+    await paid.context.organizations.dropRemoved(10);
+    expect((await erase({ orgId: traced.orgId }, boss)).body).toMatchObject({ id: body.id, state: 'done' });
+  });
+
+  test('with billing off waits for no payment processor, and tells the log what is left there [S44]', async () => {
+    await db.sql`
+      insert into payment_tasks (id, org_id, kind, subscription_id)
+      values (${newId()}, ${traced.orgId}, 'cancel', 'sub_1')`;
+    await db.sql`
+      insert into payment_subscriptions (id, org_id, packs, owing, started_at)
+      values ('sub_2', ${traced.orgId}, 0, false, now())`;
+    expect((await erase({ orgId: traced.orgId })).body.state).toBe('done');
+    const told = app.log.lines.flatMap(({ level, detail, message }) =>
+      level === 'error' && message.includes('billing is off') ? [detail] : [],
+    );
+    expect(told).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ orgId: traced.orgId, task: 'cancel', subscription: 'sub_1' }),
+        expect.objectContaining({ orgId: traced.orgId, task: 'running', subscription: 'sub_2' }),
+      ]),
+    );
   });
 });
 
