@@ -152,7 +152,7 @@ export const claimDueCompetitors = (sql: Sql, limit: number): Promise<DueCompeti
   where c.id = d.id
     and o.id = c.org_id
   returning c.id, c.org_id as "orgId", c.provider_id as "providerId", c.handle, c.attempts,
-    o.deleted_at is null as active, now() as now`;
+    o.deleted_at is null and o.disabled_at is null as active, now() as now`;
 
 /** Writes what was read, as the account is now and as the snapshot of today. */
 export const insertCompetitorDay = (

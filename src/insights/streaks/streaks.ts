@@ -82,6 +82,7 @@ async function announceEnding(
       join organizations o on o.id = y.org_id and o.timezone = e.timezone
       where not y.reminded
         and o.deleted_at is null
+        and o.disabled_at is null
         and not exists (
           select
           from streak_days t

@@ -64,7 +64,7 @@ export const findPeople = (sql: Sql, { members, holders }: Wanted) => sql<Person
   select ${person(sql)}
   from found f
   join memberships m on m.org_id = f.org_id and m.user_id = f.user_id and not m.disabled
-  join organizations o on o.id = m.org_id and o.deleted_at is null
+  join organizations o on o.id = m.org_id and o.deleted_at is null and o.disabled_at is null
   join users u on u.id = m.user_id and u.activated and u.deleted_at is null
   join user_profiles p on p.user_id = u.id
   left join roles r on r.org_id = m.org_id and r.id::text = m.role_key`;
@@ -77,7 +77,7 @@ export const findTargets = (
 ) => sql<PersonRow[]>`
   select ${person(sql)}
   from memberships m
-  join organizations o on o.id = m.org_id and o.deleted_at is null
+  join organizations o on o.id = m.org_id and o.deleted_at is null and o.disabled_at is null
   join users u on u.id = m.user_id and u.activated and u.deleted_at is null
   join user_profiles p on p.user_id = u.id
   left join roles r on r.org_id = m.org_id and r.id::text = m.role_key

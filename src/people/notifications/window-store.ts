@@ -131,6 +131,6 @@ const deleteWindows = (sql: Sql, windows: readonly WindowKey[]) => sql<ClosedPar
     p.notification_preferences as chosen, ${isUndeliverable(sql, sql`u.email`)} as "isUndeliverable"
   from parts l
   join memberships m on m.org_id = l.org_id and m.user_id = l.user_id and not m.disabled
-  join organizations o on o.id = l.org_id and o.deleted_at is null
+  join organizations o on o.id = l.org_id and o.deleted_at is null and o.disabled_at is null
   join users u on u.id = l.user_id and u.activated and u.deleted_at is null
   join user_profiles p on p.user_id = u.id`;

@@ -270,14 +270,17 @@ describe('the sweep of competitors', () => {
     });
   });
 
-  test('reads each account once when two processes sweep, and none of an organization that is removed [S189]', async () => {
+  test('reads each account once when two processes sweep, and none of an organization that is removed or disabled [S189]', async () => {
     answer = () => ({ json: { ...bob, ...counts(1, 1) } });
     for (let n = 0; n < 15; n += 1)
       await watched({ providerIdentifier: 'mastodon', handle: `@bob${n}@social.example` });
     await watched({ providerIdentifier: 'mastodon', handle: '@eve@social.example' }, eve);
     await db.sql`update organizations set deleted_at = now() where id = ${eve.orgId}`;
     while ((await Promise.all([sweep(), sweep()])).some((done) => done >= 500));
-    await db.sql`update organizations set deleted_at = null where id = ${eve.orgId}`;
+    await db.sql`update organizations set deleted_at = null, disabled_at = now() where id = ${eve.orgId}`;
+    await db.sql`update competitors set next_read_at = now() where org_id = ${eve.orgId}`;
+    await sweep();
+    await db.sql`update organizations set disabled_at = null where id = ${eve.orgId}`;
     expect(asked.map(({ path }) => path).toSorted()).toEqual(
       Array.from({ length: 15 }, (_, n) => `/mastodon/v1/accounts/lookup?acct=bob${n}`).toSorted(),
     );

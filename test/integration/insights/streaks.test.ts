@@ -110,13 +110,15 @@ describe('the reminder of a streak', () => {
     expect(await remind()).toBe(0);
   });
 
-  test('of organizations in other zones waits for their evening; of one that is removed none comes [S180]', async () => {
-    const [other, removed] = [await world.signUp(), await world.signUp()];
+  test('of organizations in other zones waits for their evening; of one that is removed or disabled none comes [S180]', async () => {
+    const [other, removed, off] = [await world.signUp(), await world.signUp(), await world.signUp()];
     await zoned(zoneAt(21, new Date()));
     await zoned(zoneAt(11, new Date()), other.orgId);
     await zoned(zoneAt(21, new Date()), removed.orgId);
     await world.sql`update organizations set deleted_at = now() where id = ${removed.orgId}`;
-    for (const orgId of [world.orgId, other.orgId, removed.orgId]) await days([1, 2, 3], orgId);
+    await zoned(zoneAt(21, new Date()), off.orgId);
+    await world.sql`update organizations set disabled_at = now() where id = ${off.orgId}`;
+    for (const orgId of [world.orgId, other.orgId, removed.orgId, off.orgId]) await days([1, 2, 3], orgId);
     expect(await remind()).toBe(1);
     expect(await world.sql`select org_id from streak_days where reminded`).toEqual([{ org_id: world.orgId }]);
     await world.sql`delete from outbox`;

@@ -231,6 +231,13 @@ describe('facts that people are told of', () => {
     expect(await world.rowsOf(world.owner)).toHaveLength(2);
   });
 
+  test('nobody is told of an organization that the operator disabled', async () => {
+    await world.sql`update organizations set disabled_at = now()`;
+    await world.hear([fact('ai.budget_alert', ALERT)]);
+    expect((await told()).rows).toEqual([]);
+    await world.sql`update organizations set disabled_at = null`;
+  });
+
   test('a member who is disabled is told nothing', async () => {
     await world.sql`update memberships set disabled = true where user_id = ${admin.userId}`;
     await world.hear([fact('ai.budget_alert', ALERT)]);

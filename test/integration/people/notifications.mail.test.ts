@@ -89,6 +89,15 @@ describe('bursts', () => {
     expect(await headings()).toEqual([]);
     await world.sql`update memberships set disabled = false where user_id = ${ann.userId}`;
   });
+
+  test('tells nothing of an organization that the operator disabled meanwhile', async () => {
+    await hear(3);
+    await world.forgetMails();
+    await world.sql`update organizations set disabled_at = now()`;
+    await world.closeWindows();
+    expect(await headings()).toEqual([]);
+    await world.sql`update organizations set disabled_at = null`;
+  });
 });
 
 describe('digests', () => {

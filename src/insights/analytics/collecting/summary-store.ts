@@ -12,11 +12,13 @@ interface DueSummary {
 /** Organizations whose week ends, or is to be planned, beside those without which they are asked for. */
 export async function findSummaries(sql: Sql, limit: number, without: readonly string[]): Promise<string[]> {
   const rows = await sql<{ orgId: string }[]>`/* all orgs */
-    select org_id as "orgId"
-    from analytics_schedules
-    where summary_at <= now()
-      and org_id <> all(${[...without]}::uuid[])
-    order by summary_at
+    select s.org_id as "orgId"
+    from analytics_schedules s
+    join organizations o on o.id = s.org_id
+    where s.summary_at <= now()
+      and o.disabled_at is null
+      and s.org_id <> all(${[...without]}::uuid[])
+    order by s.summary_at
     limit ${limit}`;
   return rows.map(({ orgId }) => orgId);
 }
