@@ -119,12 +119,16 @@ async function isTrialFinished({ sql }: ManageNeeds, orgId: string): Promise<boo
   return row ? !row.isTrial : !(await store.nameOf(sql, orgId)).allowTrial;
 }
 
-/** The subscription that the operator's coupon is for: an existing one by the month, without a discount (DE7). */
+/**
+ * The subscription that the operator's coupon is for: an existing one by the month, without a discount (DE7). An
+ * organization takes the same coupon once: the processor forgets one that has ended.
+ */
 async function discounted({ discountId, sql, processor }: ManageNeeds, orgId: string): Promise<string | undefined> {
   if (discountId === undefined) return undefined;
   const row = await store.findSubscription(sql, orgId);
   if (!row?.processorId || row.period !== 'MONTHLY' || row.isTrial || row.gracePeriodEnd || row.cancelAt)
     return undefined;
+  if (await store.tookCoupon(sql, orgId, discountId)) return undefined;
   const remote = await processor.subscription(row.processorId);
   return remote && (remote.discounts ?? []).length === 0 ? row.processorId : undefined;
 }
@@ -150,9 +154,10 @@ async function applyDiscount(deps: ManageNeeds, orgId: string, by: AuditActor, t
   judgeToken(deps, orgId, token);
   const subscription = await discounted(deps, orgId);
   if (subscription === undefined || discountId === undefined) return false;
-  await tasks.change(orgId, subscription, { coupon: discountId }, by, (tx) =>
-    apply.note(tx, orgId, 'discount_applied', by),
-  );
+  await tasks.change(orgId, subscription, { coupon: discountId }, by, async (tx) => {
+    await store.noteCoupon(tx, orgId, discountId);
+    await apply.note(tx, orgId, 'discount_applied', by);
+  });
   return true;
 }
 

@@ -359,6 +359,14 @@ export async function eventKnown(sql: Sql, id: string): Promise<boolean> {
   return rows.length > 0;
 }
 
+/** Tells whether an org has taken this coupon, whatever became of it since. */
+export async function tookCoupon(sql: Sql, orgId: string, coupon: string): Promise<boolean> {
+  const rows = await sql`select from organizations where id = ${orgId} and coupon_taken = ${coupon}`;
+  return rows.length > 0;
+}
+export const noteCoupon = (sql: Sql, orgId: string, coupon: string) =>
+  sql`update organizations set coupon_taken = ${coupon} where id = ${orgId}`;
+
 /** Claims the right of an organization to refund charges by itself, once a year; false when it is used up. */
 export async function claimSelfRefund(sql: Sql, orgId: string): Promise<boolean> {
   const { count } = await sql`

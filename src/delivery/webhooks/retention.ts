@@ -7,8 +7,8 @@ const firstIdOf = (at: Date): string => {
 };
 
 /**
- * Deletes at most `limit` attempts and as many deliveries that were over, older than `keptMs` by the database's clock;
- * answers how many of both.
+ * Deletes at most `limit` attempts, as many deliveries that were over, and as many webhooks that were deleted and have
+ * none left, older than `keptMs` by the database's clock; answers how many of all.
  */
 export async function dropOldDeliveries(sql: Sql, keptMs: number, limit: number): Promise<number> {
   const [row] = await sql<{ until: Date }[]>`select now() - ${keptMs}::float8 * interval '1 ms' as until`;
@@ -33,7 +33,20 @@ export async function dropOldDeliveries(sql: Sql, keptMs: number, limit: number)
       for update
       skip locked -- a replay locks them in another order, and those that it queues again stay
     ))`;
-  return attempts.count + deliveries.count;
+  const webhooks = await sql`/* all orgs */
+    delete from webhooks
+    where id = any(array(
+      select w.id
+      from webhooks w
+      where w.deleted_at < ${until}
+        and not exists (select from webhook_deliveries d where d.webhook_id = w.id)
+        and not exists (select from webhook_attempts a where a.webhook_id = w.id)
+      order by w.deleted_at
+      limit ${limit}
+      for update of w
+      skip locked
+    ))`;
+  return attempts.count + deliveries.count + webhooks.count;
 }
 
 /** Attempts that wait, those of them that were due 5 s ago, and what each host is sending, by its incarnation. */

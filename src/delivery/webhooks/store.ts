@@ -156,12 +156,14 @@ export async function updateWebhook(
 
 /**
  * Deletes a webhook, in the caller's transaction; what waits for it is dropped (S167), by a statement of its own: one
- * that waited for the webhook does not see the deliveries that were added to it meanwhile.
+ * that waited for the webhook does not see the deliveries that were added to it meanwhile. Its secrets go at once; the
+ * row goes with the last of its deliveries.
  */
 export async function deleteWebhook(sql: Sql, orgId: string, id: string): Promise<boolean> {
   const { count } = await sql`
     update webhooks
-    set deleted_at = now(), slot_incarnation = null, slot_delivery_id = null, slot_until = null, due_at = null
+    set deleted_at = now(), secret = null, previous_secret = null, older_secret = null, older_secret_until = null,
+      slot_incarnation = null, slot_delivery_id = null, slot_until = null, due_at = null
     where org_id = ${orgId} and id = ${id} and deleted_at is null`;
   if (count === 0) return false;
   await sql`delete from webhook_deliveries where org_id = ${orgId} and webhook_id = ${id} and state = 'pending'`;

@@ -170,6 +170,12 @@ describe('the discount coupon', () => {
     expect(remote.discounts).toHaveLength(1);
     expect(await offer(ann)).toBe(false);
     expect((await ann.client.post('/billing/apply-discount', { token })).body).toEqual({ success: false });
+    remote.discounts = []; // a coupon for one invoice ends with it
+    expect(await offer(ann)).toBe(false);
+    expect((await ann.client.post('/billing/apply-discount', { token })).body).toEqual({ success: false });
+    await world.sql`update organizations set coupon_taken = 'coupon_0' where id = ${ann.orgId}`;
+    expect(await offer(ann)).toEqual(expect.any(String)); // another coupon than the one that was taken
+    remote.discounts = ['di_1'];
     const { ann: byYear } = await paying('PRO', 'YEARLY');
     const nobody = await world.signUp();
     const trying = await world.signUp();

@@ -543,6 +543,25 @@ describe('webhook deliveries', () => {
     expect((await ann.client.get(`/webhooks/${id}/deliveries?state=lost`)).body.errors[0].field).toBe('state');
   });
 
+  test('a deleted webhook keeps no secret, and its row goes with its last delivery', async () => {
+    const { id } = await make();
+    await published();
+    await settles(() => expect(receiver.ledger).toHaveLength(1));
+    const row = async () => (await product.db.sql`select * from webhooks where id = ${id}`)[0];
+    await settles(async () => expect(Number((await row())!['total'])).toBe(1));
+    await product.db
+      .sql`update webhooks set secret = 'v2:a', previous_secret = 'v2:b', older_secret = 'v2:c' where id = ${id}`;
+    await ann.client.delete(`/webhooks/${id}`);
+    expect(await row()).toMatchObject({ secret: null, previous_secret: null, older_secret: null });
+    await product.db.sql`update webhooks set deleted_at = now() - interval '31 days' where id = ${id}`;
+    await product.context.webhooks.dropOld(100);
+    expect(await row()).toBeDefined(); // its delivery is still kept
+    await product.db.sql`delete from webhook_attempts where webhook_id = ${id}`;
+    await product.db.sql`delete from webhook_deliveries where webhook_id = ${id}`;
+    await product.context.webhooks.dropOld(100);
+    expect(await row()).toBeUndefined();
+  });
+
   test('deleting a webhook drops its waiting deliveries [S167]', async () => {
     const deleted = gate();
     // else it would be sent again meanwhile

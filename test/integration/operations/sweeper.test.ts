@@ -258,6 +258,10 @@ describe('the sweeper', () => {
       select (${now} || substr(gen_random_uuid()::text, 15))::uuid, ${ann.orgId}, ${hook!['id']}, gen_random_uuid(), 1,
         200, 1
       from generate_series(1, 5000)`;
+    await db.sql`
+      insert into webhooks (id, org_id, name, url, deleted_at)
+      select gen_random_uuid(), ${ann.orgId}, 'gone', 'https://gone.example', now() - interval '2 days'
+      from generate_series(1, 5000)`;
     await db.sql`analyze`;
     db.statements.length = 0;
     await dropOldKeys(db.sql, 10);
@@ -266,11 +270,12 @@ describe('the sweeper', () => {
     await dropOldDeliveries(db.sql, 86_400_000, 10);
     await dropOldLedger(db.sql, 10);
     const sent = db.statements.filter((text) => /^\s*(\/\*|delete)/.test(text));
-    expect(sent.length).toBe(6);
+    expect(sent.length).toBe(7);
     for (const text of sent) {
       const asked = text
         .replace(/limit\s+\$\d+/g, 'limit 10')
         .replace('id < $1', `id < '${oldId(1)}'`)
+        .replace('deleted_at < $1', "deleted_at < now() - interval '1 day'")
         .replace('created_at < $1', "created_at < now() - interval '1 day'");
       const plan = JSON.stringify((await db.sql.unsafe(`explain (analyze, format json) ${asked}`))[0]!['QUERY PLAN']);
       expect([text, /"Node Type":"Seq Scan"/.test(plan)]).toEqual([text, false]);
