@@ -39,6 +39,28 @@ const CREDITED = 'What was left of it was credited when it ended, and money goes
 const LATE = 'What it paid for ended just now: ask again';
 const unknown = 'There is no such charge';
 
+/**
+ * Ends what charges paid for, as far as it runs; a charge of which the processor names nothing counts as one of the
+ * plan. The rest of a period is credited, but where it is paid back.
+ */
+async function endPaidFor(
+  apply: Apply,
+  tx: Sql,
+  orgId: string,
+  by: AuditActor,
+  charges: readonly Paid[],
+): Promise<void> {
+  const plan = (await findSubscription(tx, orgId))?.processorId ?? null;
+  for (const subscription of new Set(charges.map(({ paidFor }) => paidFor ?? plan))) {
+    const runs = (await runningOf(tx, orgId)).some(({ id }) => id === subscription); // packs end with their plan
+    if (subscription === null || !runs) continue;
+    const isUnknown = subscription === plan && charges.some(({ paidFor }) => paidFor === null);
+    const refundRest = !isUnknown && !(await givesBack(tx, orgId, subscription));
+    await apply.end(tx, orgId, subscription, by);
+    await addTask(tx, orgId, { kind: 'cancel', subscription, refundRest });
+  }
+}
+
 /** Lists charges of an org and refunds them (S67, S68). */
 export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: ChargesNeeds) {
   /** The charge, or why it may not be given back. */
@@ -65,21 +87,6 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
     return wasCredited(remote) ? CREDITED : { ...past, of: subscription, hadEnded };
   }
   /**
-   * Ends what charges paid for, as far as it runs; a charge of which the processor names nothing counts as one of the
-   * plan. The rest of a period is credited, but where it is paid back.
-   */
-  async function endPaidFor(tx: Sql, orgId: string, by: AuditActor, charges: readonly Paid[]): Promise<void> {
-    const plan = (await findSubscription(tx, orgId))?.processorId ?? null;
-    for (const subscription of new Set(charges.map(({ paidFor }) => paidFor ?? plan))) {
-      const runs = (await runningOf(tx, orgId)).some(({ id }) => id === subscription); // packs end with their plan
-      if (subscription === null || !runs) continue;
-      const isUnknown = subscription === plan && charges.some(({ paidFor }) => paidFor === null);
-      const refundRest = !isUnknown && !(await givesBack(tx, orgId, subscription));
-      await apply.end(tx, orgId, subscription, by);
-      await addTask(tx, orgId, { kind: 'cancel', subscription, refundRest });
-    }
-  }
-  /**
    * Writes down what the processor is to give back, and ends what was paid for: answers the charges that may go, and
    * those whose subscription ended since they were judged.
    */
@@ -103,6 +110,7 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
       await addTask(tx, orgId, { kind: 'refund', subscription: id, by, of: charges.get(id)?.of ?? null });
     if (isFirst)
       await endPaidFor(
+        apply,
         tx,
         orgId,
         by,
