@@ -68,26 +68,33 @@ export const isUndeliverable = (sql: Sql, address: Fragment) => sql`exists (
       )
   )`;
 
+const dueMail = (sql: Sql, condition: Fragment, limit: Fragment) => sql`
+    select id
+    from emails
+    where status = 'queued' and next_attempt_at <= now() and ${condition}
+    order by next_attempt_at
+    limit ${limit}
+    for update
+    skip locked`;
+
 /**
- * Takes what is due, each for one attempt: when nothing is heard of it for `leaseSeconds`, whoever asks may take it
- * again.
+ * Takes what is due, each for one attempt, notices after what somebody waits for: a broadcast of one organization holds
+ * up no reset of a password. When nothing is heard of one for `leaseSeconds`, whoever asks may take it again.
  */
 export const claimDueMail = (sql: Sql, { limit, leaseSeconds }: { limit: number; leaseSeconds: number }) => sql<
   ClaimedMail[]
 >`
   /* all orgs */
+  with waited_for as materialized (${dueMail(sql, sql`template <> 'notification'`, sql`${limit}`)}
+  ), notices as materialized (${dueMail(
+    sql,
+    sql`template = 'notification'`,
+    sql`${limit}::int - (select count(*) from waited_for)`,
+  )}
+  )
   update emails e
   set attempts = e.attempts + 1, next_attempt_at = now() + ${leaseSeconds}::float8 * interval '1 s'
-  from (
-    select id
-    from emails
-    where status = 'queued' and next_attempt_at <= now()
-    order by next_attempt_at
-    limit ${limit}
-    for update
-    skip locked
-  ) due
-  where e.id = due.id
+  where e.id = any(array(select id from waited_for union all select id from notices))
   returning e.id, e.to_address as "to", e.template, e.content, e.attempts`;
 
 type Attempt = Pick<ClaimedMail, 'id' | 'attempts'>;

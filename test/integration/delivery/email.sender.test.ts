@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { claimDueMail } from '../../../src/delivery/email/store.ts';
 import type { MailContent } from '../../../src/delivery/email/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
@@ -122,6 +123,23 @@ await describePeer(
       const got = (await server.mails()).map(({ envelope }) => envelope.to[0]!).filter((to) => to.startsWith('many-'));
       expect(got.toSorted()).toEqual(all.toSorted());
       for (const sender of senders.splice(0)) await sender[Symbol.asyncDispose]();
+    });
+
+    test('notices of a broadcast wait behind a mail that somebody waits for, by an index', async () => {
+      const [reset, notice] = [address('reset'), address('notice')];
+      await db.sql`
+        insert into emails (id, to_address, template, content, provider_id, provider_version, next_attempt_at)
+        select gen_random_uuid(), ${notice}, 'notification', 'v2:x', 'smtp', 'v1', now() - interval '1 hour'
+        from generate_series(1, 20000)`;
+      await queue(reset);
+      await db.sql`analyze emails`;
+      db.statements.length = 0;
+      const claimed = await claimDueMail(db.sql, { limit: 4, leaseSeconds: 120 });
+      expect(claimed.map(({ to }) => to).toSorted()).toEqual([notice, notice, notice, reset]);
+      const [text] = db.statements.filter((one) => one.includes('waited_for'));
+      const asked = text!.replace(/\$[13]\b/g, '120').replace(/\$2\b/g, '4');
+      const plan = await db.sql.unsafe(`explain (format json) ${asked.replaceAll('120', '4')}`);
+      expect(JSON.stringify(plan)).not.toMatch(/"Node Type":"(?:Seq Scan|Sort)"/);
     });
 
     test('a temporary refusal is retried later, and the mail is sent', async () => {
