@@ -85,11 +85,12 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
           );
         }),
       );
-    if (roles.actors) running.use(await startActors(context));
+    const actors = roles.actors ? running.use(await startActors(context)) : undefined;
     if (roles.api) running.use(await startApi(context));
     running.defer(async () => {
       context.health.draining = true;
       if (roles.api) await systemClock.sleep(config.http.shutdownDelayMs);
+      actors?.leave().catch(() => undefined); // beside the end of the API; its failure is told by the disposal
     });
     say(await prepared.listening(roles.api ? await context.identity.setupToken() : undefined));
   } catch (error) {

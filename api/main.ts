@@ -11,13 +11,14 @@ import { reportTo } from './http/report.ts';
 import type { AnyRoute } from './http/route.ts';
 import { routes as allRoutes } from './resources/routes.gen.ts';
 
-/** The API while it listens; disposing it ends it when the requests under way are answered. */
+/** The API while it listens; disposing it ends it when the requests under way are answered, or have had their time. */
 export interface Api extends AsyncDisposable {
   /** `http://host:port`, with the port that was really taken. */
   address: string;
 }
 
-const CLOSE_MS = 8_000;
+/** For requests under way at the end: turns of actors, which they need, end after them within what the process has. */
+const CLOSE_MS = 6_000;
 /**
  * Connections that wait until we are at them: more than come in a burst, since the system resets what it has no room
  * for. It has a most of its own, 4,096 as a rule.
@@ -120,10 +121,11 @@ export async function startApi(
       if (closing) return;
       closing = true;
       ending.abort();
-      await collaboration.drain();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeIdleConnections();
-      if (!(await atMost(context.clock, CLOSE_MS, () => closed))) server.closeAllConnections();
+      // side by side: one after the other they would take longer than the process has
+      const [inTime] = await Promise.all([atMost(context.clock, CLOSE_MS, () => closed), collaboration.drain()]);
+      if (!inTime) server.closeAllConnections();
       await closed;
     },
   };

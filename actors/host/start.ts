@@ -1,6 +1,7 @@
 import type { Context } from '../../src/context.ts';
 import { createHost, type Host } from '../../src/platform/actor-runtime/index.ts';
 import { openLease } from '../../src/platform/db/index.ts';
+import { atMost } from '../../src/platform/flow/index.ts';
 import { startListeners } from '../../src/platform/outbox/index.ts';
 import channel from '../channel/actor.ts';
 import { measureHost } from './gauges.ts';
@@ -14,7 +15,10 @@ import { wakeWebhooks } from '../webhook/subscribe.ts';
 const implementations = [organization, channel, post, webhook];
 const RECONCILER_LEASE_SECONDS = 15;
 const SWEEPER_LEASE_SECONDS = 120;
-const DELIVERIES_MS = 8_000;
+/** For deliveries under way at the end, and for a scan or a sweep that asks a network, as long as posts have. */
+const DRAIN_MS = 8_000;
+/** For all of the end: what still runs then waits for calls whose posts are written down. */
+const END_MS = 8_500;
 
 /** Found by the scan that begins it: nothing was left behind. */
 const BEGUN_BY_SCANS: ReadonlySet<string> = new Set(['prepared', 'series']);
@@ -24,12 +28,17 @@ export const actorTypes: readonly string[] = implementations.map(({ contract }) 
 
 /**
  * The actors of this process while they work. Disposing of it drains: no turn starts, calls under way end or are
- * written as unconfirmed.
+ * written as unconfirmed. A sweep that still asks a network then is left: it is made again by another process.
  */
 export interface ActorHost extends AsyncDisposable {
   readonly host: Host;
   readonly reconciler: Reconciler;
   readonly sweeper: Sweeper;
+  /**
+   * Begins the end while turns are still taken, as requests under way need them: nothing more is sent or delivered. For a
+   * process that also has the API; disposing of it does this too.
+   */
+  leave(): Promise<void>;
 }
 
 /**
@@ -85,18 +94,29 @@ export async function startActors(
     lease: openLease({ sql, name: 'sweeper', holder: incarnation, seconds: SWEEPER_LEASE_SECONDS }),
   });
   const working = workers.map((start) => start());
+  let left: { since: number; done: Promise<void> } | undefined;
+  async function handOver(): Promise<void> {
+    // side by side: a sweep may ask a network for as long as the process has, and must not hold up the posts
+    const scans = () => Promise.all([reconciler[Symbol.asyncDispose](), sweeper[Symbol.asyncDispose]()]);
+    await Promise.all([
+      atMost(clock, DRAIN_MS, scans).then((ended) => ended || log.warn({}, 'a sweep did not end in time and is left')),
+      posts.drainPosts(),
+      webhooks.drain(DRAIN_MS),
+      ...working.map((worker) => worker?.[Symbol.asyncDispose]()),
+    ]);
+  }
+  const leave = () => (left ??= { since: clock.monotonic(), done: handOver() });
+
   return {
     host,
     reconciler,
     sweeper,
+    leave: () => leave().done,
     async [Symbol.asyncDispose]() {
-      await Promise.all([reconciler[Symbol.asyncDispose](), sweeper[Symbol.asyncDispose]()]);
-      await Promise.all([
-        hosting[Symbol.asyncDispose](),
-        posts.drainPosts(),
-        webhooks.drain(DELIVERIES_MS),
-        ...working.map((worker) => worker?.[Symbol.asyncDispose]()),
-      ]);
+      const { since, done } = leave();
+      const endMs = Math.max(0, since + END_MS - clock.monotonic());
+      const [ended] = await Promise.all([atMost(clock, endMs, async () => hosting[Symbol.asyncDispose]()), done]);
+      if (!ended) log.warn({}, 'the host did not end in time and is left');
       await hearing[Symbol.asyncDispose]();
     },
   };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { connect } from 'node:net';
 import { systemClock } from '../../src/platform/kernel/index.ts';
 import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
 import { testDatabase } from '../support/wire/database.ts';
@@ -24,6 +25,8 @@ const HELD_MS = 26_000;
 const LATENCY_MS = 50;
 const CREATE_MS = 20;
 const random = chance('drain');
+
+const embedded = engines.find(({ name }) => name === 'embedded')!;
 
 describe.each(engines)('a drain on the $name engine', ({ name, missing, start }) => {
   (missing === undefined ? test : test.skip).each(rounds(10))(
@@ -69,4 +72,26 @@ describe.each(engines)('a drain on the $name engine', ({ name, missing, start })
     },
     600_000,
   );
+});
+
+describe('a drain of one process', () => {
+  test('settles posts whose calls hang, also while a request never ends, and exits by itself [BO5]', async () => {
+    await using database = await testDatabase();
+    await using service = await embedded.start({ database });
+    await using crowd = await openCrowd(service.url, { orgs: 1, channels: HELD });
+    await crowd.post(waveOf(crowd.channels, HELD, systemClock.in(1_000), { latencyMs: HELD_MS }));
+    expect(await comes(async () => (await publishingOf(database.sql, crowd.channels)) === HELD, 60_000)).toBe(true);
+    const { hostname, port } = new URL(service.url);
+    const slow = connect(Number(port), hostname).on('error', () => undefined);
+    await new Promise((sent) =>
+      slow.write(
+        `POST /auth/login HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`,
+        sent,
+      ),
+    );
+    const { ms, ...exit } = await service.end(0);
+    note({ exitMs: ms, slow: true });
+    expect(exit).toEqual({ code: 0, signal: null });
+    expect(await abandoned(database.sql)).toEqual({ publishing: 0, slots: 0, sending: 0 });
+  }, 240_000);
 });

@@ -6,14 +6,42 @@ import { readConfig } from '../../../src/platform/config/index.ts';
 import { openContext } from '../../../src/context.ts';
 import { type Database, openDatabase } from '../../../src/platform/db/index.ts';
 import { type Clock, newId, systemClock } from '../../../src/platform/kernel/index.ts';
-import { JWT_SECRET } from '../../support/worlds/app.ts';
+import { type Client, JWT_SECRET } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
 import { wholeProduct } from '../../support/worlds/product.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
-import { startReceiver } from '../../support/wire/receiver.ts';
+import { type ReceiverAnswer, startReceiver } from '../../support/wire/receiver.ts';
 import { openPublishing } from '../../support/worlds/publishing/world.ts';
 import { addWebhook, announce, openRows, tls } from '../../support/worlds/publishing/webhooks.ts';
+
+/** A network that connects channels, and answers nobody who publishes. */
+const neverPublishes =
+  (counted: { asked: number }): ReceiverAnswer =>
+  (response, { path, headers, body }) => {
+    const said = (value: object) =>
+      void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+    if (path === '/accounts') return said({ id: newId(), token: JSON.parse(String(body)).name });
+    if (path === '/me') return said({ id: headers.authorization, name: 'Ann' });
+    counted.asked += 1;
+  };
+
+/** Publishes a text now, in a channel of its own. */
+async function publishNow(client: Client, content: string): Promise<void> {
+  const channel = await client.post('/integrations/social-connect/sandbox', {
+    fields: { name: newId() },
+    allowPreview: true,
+  });
+  const posts = [{ integration: { id: channel.body.id }, value: [{ content, image: [] }], settings: {} }];
+  const created = await client.post('/posts', {
+    type: 'now',
+    date: '2026-01-01T00:00:00Z',
+    shortLink: false,
+    tags: [],
+    posts,
+  });
+  expect(created.status).toBe(201);
+}
 
 describe('a closing process', () => {
   test('hands back a post that waits for its call and marks a call that exceeds its time as unconfirmed', async () => {
@@ -23,41 +51,15 @@ describe('a closing process', () => {
       sleep: (ms, signal) => (ms === 8_000 ? Promise.resolve() : systemClock.sleep(ms, signal)),
     };
     await using db = await testDatabase();
-    let asked = 0;
-    await using network = await startReceiver({
-      answer(response, { path, headers, body }) {
-        const said = (value: object) =>
-          response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
-        if (path === '/accounts') return said({ id: newId(), token: JSON.parse(String(body)).name });
-        if (path === '/me') return said({ id: headers.authorization, name: 'Ann' });
-        asked += 1; // and never answers
-      },
-    });
+    const network = { asked: 0 };
+    await using receiver = await startReceiver({ answer: neverPublishes(network) });
     const env = { DATABASE_URL: db.url, PROVIDER_CALLS_IN_FLIGHT: '1' };
-    const product = await wholeProduct({ env, sandboxUrl: network.url, clock });
+    const product = await wholeProduct({ env, sandboxUrl: receiver.url, clock });
     try {
       const { client } = await product.signUp();
-      const publish = async (content: string) => {
-        const channel = await client.post('/integrations/social-connect/sandbox', {
-          fields: { name: newId() },
-          allowPreview: true,
-        });
-        const posts = [{ integration: { id: channel.body.id }, value: [{ content, image: [] }], settings: {} }];
-        expect(
-          (
-            await client.post('/posts', {
-              type: 'now',
-              date: '2026-01-01T00:00:00Z',
-              shortLink: false,
-              tags: [],
-              posts,
-            })
-          ).status,
-        ).toBe(201);
-      };
-      await publish('called');
-      await eventually('the network is asked', () => asked === 1);
-      await publish('waits');
+      await publishNow(client, 'called');
+      await eventually('the network is asked', () => network.asked === 1);
+      await publishNow(client, 'waits');
       await eventually('the other post waits for its call', () => product.context.posts.gauges.waiting === 1);
     } finally {
       await product[Symbol.asyncDispose]();
@@ -69,10 +71,37 @@ describe('a closing process', () => {
       { content: 'called', state: 'QUEUE', detail: 'unconfirmed', holdsSlot: true },
       { content: 'waits', state: 'QUEUE', detail: 'scheduled', holdsSlot: null },
     ]);
-    expect(asked).toBe(1);
+    expect(network.asked).toBe(1);
   });
 
-  test('ends reconciler and sweeper first: both release their leases', async () => {
+  test('settles posts while a sweep still waits for a network, and leaves that sweep when its time is over [BO5]', async () => {
+    const hangs = gate();
+    /** The first look at the sweeps begins at once, and so is over what calls and sweeps have to end. */
+    const clock: Clock = {
+      ...systemClock,
+      sleep: (ms, signal) => (ms === 8_000 ? Promise.resolve() : systemClock.sleep(ms === 30_000 ? 10 : ms, signal)),
+    };
+    await using db = await testDatabase();
+    const network = { asked: 0 };
+    await using receiver = await startReceiver({ answer: neverPublishes(network) });
+    const product = await wholeProduct({
+      env: { DATABASE_URL: db.url },
+      sandboxUrl: receiver.url,
+      clock,
+      sweeps: [{ name: 'asks', everyMs: 60_000, run: () => (hangs.open(), new Promise(() => {})) }],
+    });
+    try {
+      const { client } = await product.signUp();
+      await publishNow(client, 'called');
+      await eventually('the network is asked', () => network.asked === 1);
+      await hangs.passed;
+    } finally {
+      await product[Symbol.asyncDispose]();
+    }
+    expect([...(await db.sql`select detail from posts`)]).toEqual([{ detail: 'unconfirmed' }]);
+  });
+
+  test('ends reconciler and sweeper: both release their leases', async () => {
     /** Their first rounds begin at once. */
     const clock: Clock = {
       ...systemClock,

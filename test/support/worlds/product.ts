@@ -10,6 +10,7 @@ import { startSandbox } from '../../../sandbox/index.ts';
 import { readConfig } from '../../../src/platform/config/index.ts';
 import { type ContextOptions, openContext } from '../../../src/context.ts';
 import { openLogs } from '../../../src/platform/telemetry/index.ts';
+import type { Sweep } from '../../../src/platform/wing/index.ts';
 import { Client, JWT_SECRET, signUp } from './app.ts';
 import { testDatabase } from '../wire/database.ts';
 
@@ -24,6 +25,8 @@ interface Options extends Pick<ContextOptions, 'clock' | 'network' | 'adapters' 
   sandboxUrl?: string;
   /** A payment processor in the place of the real one. */
   paymentsServer?: string;
+  /** Run beside those of the product. */
+  sweeps?: readonly Sweep[];
 }
 
 /**
@@ -38,6 +41,7 @@ export async function wholeProduct({
   sandboxUrl,
   paymentsServer,
   servers = {},
+  sweeps = [],
   ...parts
 }: Options = {}) {
   await using opened = new AsyncDisposableStack();
@@ -70,7 +74,7 @@ export async function wholeProduct({
       ...parts,
     }),
   );
-  const { host, sweeper } = opened.use(await startActors(context));
+  const { host, sweeper } = opened.use(await startActors({ ...context, sweeps: [...context.sweeps, ...sweeps] }));
   const answered: Answered[] = [];
   const report = reportTo(context);
   const onAnswer = (one: Answered) => {
