@@ -40,7 +40,7 @@ const REASON = 'The organization was disabled';
 
 export interface AdminOrgsNeeds {
   sql: Database;
-  billing: Pick<Billing, 'usage' | 'lockOrg'>;
+  billing: Pick<Billing, 'lockOrg'>;
   plans: Pick<Payments, 'grant'>;
   queues: Queues;
   log: Pick<Log, 'warn'>;
@@ -76,12 +76,9 @@ export function openAdminOrgs({ sql, billing, plans, queues, log }: AdminOrgsNee
 
     async change(by, orgId, { tier, disabled }) {
       await find(orgId);
-      // else its queue stands still for another reason
-      const runs = tier !== undefined || (await billing.usage(orgId)).entitlement.subscribed;
       await sql.begin(async (tx) => {
         await billing.lockOrg(tx, orgId); // what counts is locked before channels are
-        if (disabled === false)
-          await setDisabled(tx, by, orgId, false, async () => void (runs && (await queues.resume(tx, orgId))));
+        if (disabled === false) await setDisabled(tx, by, orgId, false, () => queues.resume(tx, orgId)); // what it owes for stays
         if (tier !== undefined) await plans.grant(tx, orgId, by, tier);
         if (disabled === true) await setDisabled(tx, by, orgId, true, () => queues.pause(tx, orgId, REASON));
       });

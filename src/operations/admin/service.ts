@@ -25,7 +25,7 @@ export interface Admin {
 
 export interface AdminOptions {
   sql: Database;
-  billing: Pick<Billing, 'usage' | 'lockOrg'>;
+  billing: Pick<Billing, 'lockOrg'>;
   plans: Pick<Payments, 'grant'>;
   tokens: Pick<AuthTokens, 'signImpersonation' | 'verifyImpersonation'>;
   queues: Queues;

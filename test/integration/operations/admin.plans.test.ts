@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { newId } from '../../../src/platform/kernel/index.ts';
 import type { SignedUp } from '../../support/worlds/app.ts';
 import { type PayingApp, payingApp } from '../../support/worlds/paying.ts';
 
@@ -20,6 +21,23 @@ test('an org without a subscription is on STARTER; a super-admin sets its plan a
   expect([status, body.tier, body.disabled, body.limits.channel.effective]).toEqual([200, 'TEAM', true, 30]);
   expect(await lineOf(ann.orgId)).toMatchObject({ tier: 'TEAM', disabled: true });
   expect((await change(ann.orgId, { disabled: false })).body).toMatchObject({ tier: 'TEAM', disabled: false });
+});
+
+test('the queue of an org without a subscription goes on when it is enabled again [S211]', async () => {
+  const ann = await world.signUp();
+  const [channel, post] = [newId(), newId()];
+  await world.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${channel}, ${ann.orgId}, 'sandbox', 'v1', 'queue', 'A', 'x')`;
+  await world.sql`
+    insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at)
+    values (${post}, ${ann.orgId}, ${channel}, ${post}, 'QUEUE', 'scheduled', 'x', now() + interval '1 hour',
+      now() + interval '1 hour')`;
+  const detail = async () => (await world.sql`select detail from posts where id = ${post}`)[0]!['detail'];
+  await change(ann.orgId, { disabled: true });
+  expect(await detail()).toBe('paused');
+  await change(ann.orgId, { disabled: false });
+  expect(await detail()).toBe('scheduled');
 });
 
 test('an org that pays answers 409 to a plan by an operator and is not disabled either [S211]', async () => {
