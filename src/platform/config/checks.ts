@@ -329,12 +329,6 @@ const operation: Checks = ({ env, isSet }) => [
       'Set METRICS_TOKEN, for example by: openssl rand -hex 32. Or remove METRICS_LISTEN_HOST.',
       true,
     ),
-  isSet('OTEL_EXPORTER_OTLP_ENDPOINT') &&
-    warn(
-      'OTEL_EXPORTER_OTLP_ENDPOINT',
-      'is set, and this version sends no traces yet',
-      'Leave it if you like; metrics are at /metrics.',
-    ),
   env.WEBHOOK_TIMEOUT_MS > env.OUTBOUND_HTTP_TIMEOUT_MS &&
     warn(
       'WEBHOOK_TIMEOUT_MS',
