@@ -1,5 +1,4 @@
 import { readFileSync, statSync } from 'node:fs';
-import { isIP } from 'node:net';
 import { isId } from '../kernel/index.ts';
 
 /** One variable: how its text becomes a value, what it is without one, and what the reference says of it. */
@@ -169,11 +168,6 @@ const isHostPort = (entry: string): boolean => {
 export const isSidecar = (entry: string): boolean => {
   const [place = '', orgId, ...rest] = entry.split('@').toReversed();
   return isHostPort(place) && (orgId === undefined || isId(orgId)) && rest.length === 0;
-};
-export const isCidr = (entry: string): boolean => {
-  const [ip = '', bits = '', ...rest] = entry.split('/');
-  const version = isIP(ip);
-  return version > 0 && rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
 };
 export const isOrigin = (entry: string): boolean =>
   URL.canParse(entry) &&

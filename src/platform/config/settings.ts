@@ -1,9 +1,9 @@
+import { isCidr } from '../kernel/index.ts';
 import {
   address,
   anyText,
   decimal,
   flag,
-  isCidr,
   isDomain,
   isOrigin,
   isSidecar,

@@ -55,3 +55,13 @@ export function parseCidr(text: string): AddressRange {
 
 export const inRange = ({ family, value }: IpAddress, range: AddressRange): boolean =>
   family === range.family && value >= range.first && value <= range.last;
+
+/** A range as `parseCidr` takes it, with its prefix. */
+export function isCidr(text: string): boolean {
+  try {
+    parseCidr(text);
+    return text.includes('/');
+  } catch {
+    return false;
+  }
+}

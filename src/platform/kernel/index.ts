@@ -1,3 +1,4 @@
+export { type AddressRange, inRange, type IpAddress, isCidr, parseAddress, parseCidr } from './addresses.ts';
 export { bind } from './bind.ts';
 export { type Clock, systemClock } from './clock.ts';
 export {

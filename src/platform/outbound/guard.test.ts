@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseAddress, parseCidr } from './addresses.ts';
+import { parseAddress, parseCidr } from '../kernel/index.ts';
 import { blocked, isReachableFromOutside, openGuard } from './guard.ts';
 
 const guard = openGuard([]);

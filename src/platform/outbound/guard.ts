@@ -1,4 +1,4 @@
-import { type IpAddress, inRange, parseAddress, parseCidr, type AddressRange } from './addresses.ts';
+import { type IpAddress, inRange, parseAddress, parseCidr, type AddressRange } from '../kernel/index.ts';
 import { OutboundError } from './contract.ts';
 
 // IANA's special-purpose registries, whole: none of these is an ordinary public service. The last one is a public

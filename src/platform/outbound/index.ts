@@ -1,4 +1,4 @@
-export { parseAddress } from './addresses.ts';
+export { parseAddress } from '../kernel/index.ts';
 export {
   type Outbound,
   type OutboundAnswer,

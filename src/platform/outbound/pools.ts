@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { createSecureContext, rootCertificates } from 'node:tls';
 import { buildConnector, type Dispatcher, Pool } from 'undici';
-import { parseAddress } from './addresses.ts';
+import { parseAddress } from '../kernel/index.ts';
 import { OutboundError } from './contract.ts';
 import { blocked, type Guard } from './guard.ts';
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { parseAddress } from './addresses.ts';
+import { parseAddress } from '../kernel/index.ts';
 import type { OutboundProxy } from './contract.ts';
 import { ProxyFailure } from './proxy-failure.ts';
 

@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
-import { parseAddress } from '../../../src/platform/outbound/addresses.ts';
+import { parseAddress } from '../../../src/platform/kernel/index.ts';
 
 /**
  * What a name answers: addresses of either family and at most one other name; an error of DNS by its number; or nothing
