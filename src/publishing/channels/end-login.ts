@@ -5,7 +5,7 @@ import { redirectOf } from './apps.ts';
 import { saveOrAsk, type SavedAccount } from './choose-page.ts';
 import { openLogin, type PendingLogin } from './credentials.ts';
 import type { ChannelsOptions } from './deps.ts';
-import { putStateBack, type State, takeState } from './logins.ts';
+import { findState, type NewState, type StateKey, takeState } from './logins.ts';
 import { channelToRefresh, type Person, versionFor } from './login-channel.ts';
 import { typedFields } from './rules.ts';
 import { type ChannelConnector, otherAccount, tried } from './save-account.ts';
@@ -41,23 +41,27 @@ async function byFields(
   return { ...(await saveOrAsk(deps, person, { adapter, values, tokens, egressRoute }, refresh)), returnUrl: null };
 }
 
-/** Uses up the state of a login that this person began. */
-async function takeLogin(
-  { sql }: CompleteDeps,
+/** The state that a call names. */
+function stateOf(
   { orgId, userId }: Person,
   providerId: string,
   { code, state, callback }: Complete,
   needsCode: boolean,
-): Promise<State> {
+): StateKey {
   if (needsCode && !code && !callback?.['error'])
     throw invalidField('code', 'is needed; the network sends it after consent', 'required');
   if (!state) throw invalidField('state', 'is needed', 'required');
-  const begun = await takeState(sql, orgId, userId, providerId, sha256(state));
+  return { orgId, userId, providerId, stateHash: sha256(state) };
+}
+
+/** Reads, or uses up, the state of a login that this person began. */
+async function loginBy(read: typeof takeState, { sql }: Pick<CompleteDeps, 'sql'>, key: StateKey): Promise<NewState> {
+  const begun = await read(sql, key);
   if (!begun)
     throw new AppError(
       'invalid_request',
       'This login was used before, took longer than an hour, or was begun elsewhere: start again',
-      { provider: providerId },
+      { provider: key.providerId },
     );
   return begun;
 }
@@ -93,7 +97,8 @@ async function byConsent(
   call: Complete,
   needsCode: boolean,
 ): Promise<Completed> {
-  const begun = await takeLogin(deps, person, providerId, call, needsCode);
+  const key = stateOf(person, providerId, call, needsCode);
+  const begun = await loginBy(needsCode ? takeState : findState, deps, key);
   const adapter = deps.providers.resolve('social', providerId, { version: begun.providerVersion, use: 'pinned' });
   const channelId = begun.refreshChannelId ?? call.refresh;
   if (call.refresh !== undefined && begun.refreshChannelId !== null && call.refresh !== begun.refreshChannelId)
@@ -103,17 +108,20 @@ async function byConsent(
   if (channelId !== undefined && !channel) throw noSuchChannel();
   const pending = openLogin(deps.vault, begun.sealed);
   const egressRoute = await deps.egress.egressRouteOf(person.orgId, channelId);
+  // An approval is asked for again and again, by several pages at once: its state is used up when it is over. A code is
+  // good for one try.
+  const isAsked = adapter.login.kind === 'approval';
+  if (!needsCode && !isAsked) await loginBy(takeState, deps, key);
   const tokens = await tokensOf(deps, adapter, pending, call, egressRoute).catch(async (error: unknown) => {
-    if (adapter.login.kind === 'approval' && error instanceof ProviderError) await putStateBack(deps.sql, begun);
+    if (isAsked && !(error instanceof ProviderError)) await takeState(deps.sql, key);
     throw error;
   });
-  if (!tokens) {
-    await putStateBack(deps.sql, begun);
+  if (!tokens)
     throw new AppError('conflict', `${adapter.title} waits for your approval: approve there, and ask again`, {
       provider: providerId,
       pending: true,
     });
-  }
+  if (isAsked) await loginBy(takeState, deps, key);
   const { values, app } = pending;
   const login = { adapter, values, app, tokens, egressRoute };
   return { ...(await saveOrAsk(deps, person, login, channel)), returnUrl: begun.returnUrl };

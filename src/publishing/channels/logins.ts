@@ -10,10 +10,6 @@ export interface NewState {
   refreshChannelId: string | null;
   returnUrl: string | null;
 }
-/** A login that was taken, with the moment until which it may be ended. */
-export interface State extends NewState {
-  expiresAt: Date;
-}
 
 /** Remembers a login that has begun. */
 export async function insertState(sql: Sql, state: NewState, lifeMs: number): Promise<void> {
@@ -39,37 +35,40 @@ export async function dropOldStates(sql: Sql, limit: number): Promise<number> {
   return count;
 }
 
+/** Whose login it is. */
+export interface StateKey {
+  orgId: string;
+  userId: string;
+  providerId: string;
+  stateHash: Buffer;
+}
+const ofPerson = (sql: Sql, { userId, providerId, stateHash }: StateKey) => sql`
+  state_hash = ${stateHash} and user_id = ${userId} and provider_id = ${providerId}
+  and expires_at > now()`;
+const columns = (sql: Sql) => sql`
+  state_hash as "stateHash", org_id as "orgId", user_id as "userId", provider_id as "providerId",
+  provider_version as "providerVersion", sealed, refresh_channel_id as "refreshChannelId", return_url as "returnUrl"`;
+
 /**
  * Uses up a state; undefined: unknown, expired, used before, or begun by somebody else, elsewhere or for another
  * network.
  */
-export async function takeState(
-  sql: Sql,
-  orgId: string,
-  userId: string,
-  providerId: string,
-  stateHash: Buffer,
-): Promise<State | undefined> {
-  const [row] = await sql<State[]>`
+export async function takeState(sql: Sql, key: StateKey): Promise<NewState | undefined> {
+  const [row] = await sql<NewState[]>`
     delete from connect_states
-    where state_hash = ${stateHash}
-      and org_id = ${orgId}
-      and user_id = ${userId}
-      and provider_id = ${providerId}
-      and expires_at > now()
-    returning state_hash as "stateHash", org_id as "orgId", user_id as "userId", provider_id as "providerId",
-      provider_version as "providerVersion", sealed, refresh_channel_id as "refreshChannelId",
-      return_url as "returnUrl", expires_at as "expiresAt"`;
+    where org_id = ${key.orgId} and ${ofPerson(sql, key)}
+    returning ${columns(sql)}`;
   return row;
 }
 
-/** Puts a state back that was taken too early: what it waits for has not happened. Its end stays. */
-export const putStateBack = (sql: Sql, state: State): Promise<unknown> =>
-  sql`
-    insert into connect_states (state_hash, org_id, user_id, provider_id, provider_version, sealed, refresh_channel_id,
-      return_url, expires_at)
-    values (${state.stateHash}, ${state.orgId}, ${state.userId}, ${state.providerId}, ${state.providerVersion},
-      ${state.sealed}, ${state.refreshChannelId}, ${state.returnUrl}, ${state.expiresAt})`;
+/** Reads a state that is not used up yet; undefined as above. */
+export async function findState(sql: Sql, key: StateKey): Promise<NewState | undefined> {
+  const [row] = await sql<NewState[]>`
+    select ${columns(sql)}
+    from connect_states
+    where org_id = ${key.orgId} and ${ofPerson(sql, key)}`;
+  return row;
+}
 
 export interface AppKey {
   providerId: string;

@@ -197,4 +197,17 @@ describe('complete', () => {
     expect(await world.channels.complete(person, 'kick', { state })).toMatchObject({ created: true });
     expect(await failureOf(world.channels.complete(person, 'kick', { state }))).toMatchObject({ status: 400 });
   });
+
+  test('answers every one of several questions about one approval, and ends it once [S130]', async () => {
+    const state = stateIn((await world.channels.begin(person, 'kick', {})).url);
+    const ask = () =>
+      Promise.allSettled(Array.from({ length: 5 }, () => world.channels.complete(person, 'kick', { state })));
+    const codes = (asked: Awaited<ReturnType<typeof ask>>) =>
+      asked.map((one) => (one.status === 'fulfilled' ? 'connected' : (one.reason as { code: string }).code)).toSorted();
+    expect(codes(await ask())).toEqual(Array(5).fill('conflict'));
+    expect(await db.sql`select 1 from connect_states`).toHaveLength(1);
+    approved = true;
+    expect(codes(await ask())).toEqual(['connected', ...Array<string>(4).fill('invalid_request')]);
+    expect(await db.sql`select 1 from connect_states`).toHaveLength(0);
+  });
 });
