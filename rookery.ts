@@ -7,8 +7,12 @@ import { readUsage, type CommandUsage } from './src/operations/cli/usage.ts';
 import { type Config, describeIssues, environment, readConfig } from './src/platform/config/index.ts';
 import { embeddedAddress } from './src/platform/db/embedded/index.ts';
 import { type Database, openDatabase } from './src/platform/db/index.ts';
+import { atMost } from './src/platform/flow/index.ts';
 import { openVault, systemClock } from './src/platform/kernel/index.ts';
 import { openLogs, startMetricsListener } from './src/platform/telemetry/index.ts';
+
+/** What a start opens has so long when an end is asked for: it may wait for others, such as a sidecar. */
+const OPENING_MS = 4_000;
 
 /** Whoever reads what is printed may be gone: those lines are lost then, and the work goes on. */
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
@@ -52,7 +56,13 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
       import('./sandbox/index.ts'),
     ]);
   const running = new AsyncDisposableStack();
-  const end = endOnSignal(() => running.disposeAsync(), {
+  const [ending, started] = [new AbortController(), Promise.withResolvers<void>()];
+  async function stop(): Promise<void> {
+    ending.abort();
+    await atMost(systemClock, OPENING_MS, () => started.promise); // what is being opened would be left behind
+    await running.disposeAsync();
+  }
+  const end = endOnSignal(stop, {
     clock: systemClock,
     say,
     extraMs: roles.api ? given.http.shutdownDelayMs : 0,
@@ -64,6 +74,7 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
   try {
     const prepared = running.use(await prepare(given, { log: logs.of('start'), say, alone }));
     const { config } = prepared;
+    ending.signal.throwIfAborted();
     let sandboxUrl = config.social.sandboxUrl;
     if (config.social.sandboxEnabled && sandboxUrl === undefined) {
       const ledger = openDatabase({ url: config.database.url!, connections: 2, applicationName: 'rookery-sandbox' });
@@ -73,6 +84,7 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
     const context = running.use(
       await openContext(config, { logs, actorTypes, channelReminder: dueReminder, sandboxUrl }),
     );
+    ending.signal.throwIfAborted();
     const { metricsPort: port, metricsHost: host, metricsToken: token } = config.telemetry;
     if (!roles.api && port !== undefined)
       running.use(
@@ -92,8 +104,13 @@ async function serve(roles: { api: boolean; actors: boolean }): Promise<void> {
       if (roles.api) await systemClock.sleep(config.http.shutdownDelayMs);
       actors?.leave().catch(() => undefined); // beside the end of the API; its failure is told by the disposal
     });
-    say(await prepared.listening(roles.api ? await context.identity.setupToken() : undefined));
+    const said = await prepared.listening(roles.api ? await context.identity.setupToken() : undefined);
+    started.resolve();
+    ending.signal.throwIfAborted();
+    say(said);
   } catch (error) {
+    started.resolve();
+    if (ending.signal.aborted) return end('A signal'); // which is under way: nothing of the start is told any more
     await running.disposeAsync().catch((failure: unknown) => complain(String(failure)));
     throw error;
   }

@@ -134,6 +134,19 @@ describe('npm start', () => {
     });
   });
 
+  test.each(['Making', 'was migrated'])(
+    'SIGTERM during the start, after it said %j, ends what had begun and nothing else is said [BO5]',
+    async (words) => {
+      const folder = newFolder();
+      const service = start(folder);
+      await eventually(`it says ${words}`, () => service.said().includes(words), 60_000);
+      service.child.kill('SIGTERM');
+      expect(await service.ended).toEqual({ code: 0, signal: null });
+      expect(service.said()).not.toMatch(/is ready|rror|\n +at /);
+      expect(postgresNow(folder)).toBeUndefined();
+    },
+  );
+
   test('a second start in the same folder names the running process and changes nothing', async () => {
     const dataFolder = usedFolder;
     const service = start(dataFolder);
