@@ -30,7 +30,7 @@ import { openProvidersWing } from './providers/open.ts';
 import type { ProvidersOptions } from './providers/registry/index.ts';
 import { disableForPlan as disableChannels, pauseQueue, stopAll as stopChannels } from './publishing/channels/index.ts';
 import { commentsRetention } from './publishing/comments/index.ts';
-import { openPublishingWing, resumeQueue } from './publishing/open.ts';
+import { openPublishingWing, resumeOrgPosts } from './publishing/open.ts';
 import { campaignsRetention, type DueChange, postsRetention, type ReminderMoves } from './publishing/posts/index.ts';
 import { copyProgramDay } from './studio/budget/index.ts';
 import { mediaJobsRetention } from './studio/media-jobs/index.ts';
@@ -151,6 +151,7 @@ export async function openContext(
       ...people,
       ...billing,
       ...publishing,
+      ...ports,
       actorTypes,
       retentionRules: RETENTION_RULES,
       retryRefused: (id) => retryRefused({ ...platform, listeners: wings.flatMap(({ listeners }) => listeners) }, id),
@@ -201,7 +202,7 @@ const bindPorts = (
     },
   },
   urlOfPicture: (key: string) => urlOfKey(config.http.backendUrl, key),
-  queue: { pauseQueue, resumeQueue },
+  queue: { pauseQueue, resumeQueue: resumeOrgPosts },
   reminders: remindersOfChannels(engine, channelReminder),
 });
 

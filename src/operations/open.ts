@@ -5,13 +5,11 @@ import type { AuthRoom } from '../people/auth/index.ts';
 import type { Identity } from '../people/identity/index.ts';
 import type { Organizations } from '../people/organizations/index.ts';
 import type { Config } from '../platform/config/index.ts';
-import type { Database, RetentionRule } from '../platform/db/index.ts';
+import type { Database, RetentionRule, Sql } from '../platform/db/index.ts';
 import type { Clock } from '../platform/kernel/index.ts';
 import type { Retried } from '../platform/outbox/index.ts';
 import type { Logs } from '../platform/telemetry/index.ts';
 import { wing } from '../platform/wing/index.ts';
-import { pauseQueue } from '../publishing/channels/index.ts';
-import { resumeQueue } from '../publishing/open.ts';
 import type { Posts } from '../publishing/posts/index.ts';
 import { openAdmin } from './admin/index.ts';
 import { openErasure } from './erasure/index.ts';
@@ -33,6 +31,11 @@ export interface OperationsNeeds {
   payments: Payments;
   webhooks: Webhooks;
   posts: Posts;
+  /** Stops and starts what an organization has queued, in the transaction that decides so. */
+  queue: {
+    pauseQueue(transaction: Sql, orgId: string, message: string, reason: 'instance'): Promise<void>;
+    resumeQueue(transaction: Sql, orgId: string, reason: 'instance'): Promise<void>;
+  };
   retentionRules: readonly RetentionRule[];
   retryRefused(id: string): Promise<Retried | undefined>;
 }
@@ -55,6 +58,7 @@ export async function openOperationsWing({
   payments,
   webhooks,
   posts,
+  queue,
   retentionRules,
   retryRefused,
 }: OperationsNeeds) {
@@ -65,8 +69,8 @@ export async function openOperationsWing({
     plans: payments,
     tokens: auth.tokens,
     queues: {
-      pause: (transaction, orgId, message) => pauseQueue(transaction, orgId, message, 'instance'),
-      resume: (transaction, orgId) => resumeQueue(transaction, orgId, 'instance'),
+      pause: (transaction, orgId, message) => queue.pauseQueue(transaction, orgId, message, 'instance'),
+      resume: (transaction, orgId) => queue.resumeQueue(transaction, orgId, 'instance'),
     },
     lateSeconds: config.posts.lateSeconds,
     log: logs.of('admin'),

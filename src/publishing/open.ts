@@ -12,7 +12,7 @@ import { wing } from '../platform/wing/index.ts';
 import type { Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
 import { openCalendar } from './calendar/index.ts';
-import { openChannels, resumeQueue as resumeQueueOf } from './channels/index.ts';
+import { openChannels, resumeQueue } from './channels/index.ts';
 import { openComments } from './comments/index.ts';
 import { openEgress } from './egress/index.ts';
 import { openFollowUps, planFollowUps, shortenThread } from './follow-ups/index.ts';
@@ -44,8 +44,8 @@ export interface PublishingNeeds {
 const FOLLOW_UPS = { plan: planFollowUps, shorten: shortenThread };
 
 /** Starts the posts of an organization, for wings that are opened without the rooms of this one. */
-export const resumeQueue = (sql: Sql, orgId: string, reason?: 'billing' | 'instance'): Promise<void> =>
-  resumeQueueOf({ followUps: FOLLOW_UPS }, sql, orgId, reason);
+export const resumeOrgPosts = (sql: Sql, orgId: string, reason?: 'billing' | 'instance'): Promise<void> =>
+  resumeQueue({ followUps: FOLLOW_UPS }, sql, orgId, reason);
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

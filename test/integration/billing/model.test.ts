@@ -5,7 +5,7 @@ import type { Payments } from '../../../src/billing/payments/index.ts';
 import { type Tier, TIERS } from '../../../src/entitlements/index.ts';
 import { openEvents, openMetrics } from '../../../src/platform/telemetry/index.ts';
 import { pauseQueue } from '../../../src/publishing/channels/index.ts';
-import { resumeQueue } from '../../../src/publishing/open.ts';
+import { resumeOrgPosts } from '../../../src/publishing/open.ts';
 import { disable, enable } from '../../../src/publishing/channels/transitions.ts';
 import { readConfig } from '../../../src/platform/config/index.ts';
 import { AppError, newId, openVault, systemClock } from '../../../src/platform/kernel/index.ts';
@@ -56,7 +56,7 @@ beforeAll(async () => {
     billing: world.billing,
     events: openEvents(quietLog(), openMetrics({ processMetrics: false })),
     logs: { of: quietLog },
-    queue: { pauseQueue, resumeQueue },
+    queue: { pauseQueue, resumeQueue: resumeOrgPosts },
     paymentsServer: processor.url,
   });
   payments = billing.rooms.payments;

@@ -116,9 +116,9 @@ describe('versions of a document', () => {
     const room = `post:${await world.draft()}`;
     await ann.client.post(path(room), {});
     const { documents } = world.app.context;
-    const key = { orgId: ann.orgId, room };
+    const document = { orgId: ann.orgId, room };
     const contents = { content: '<p>Other</p>', settings: {}, media: [] };
-    const keep = () => documents.keepVersion(key, { reason: 'session', label: null, contents });
+    const keep = () => documents.keepVersion(document, { reason: 'session', label: null, contents });
     const both = await db.sql.begin(async (tx) => {
       await tx`select from collaboration_documents where room = ${room} for update`;
       const kept = Promise.all([keep(), keep()]);
