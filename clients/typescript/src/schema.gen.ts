@@ -1,4 +1,4 @@
-// Made from the OpenAPI document by npm run gen. sha256: 506629b515f964d53c348b94c65fc8e26a903a1d25752b460a610e832bb8513c
+// Made from the OpenAPI document by npm run gen. sha256: 242c8bff130316d0b29ab65ba734da60155f3f2219fc39789f682175c8788bd8
 export const repeatablePosts: readonly string[] = [
   "/public/v1/generate-video",
   "/public/v1/media/{id}/transform",
@@ -1020,7 +1020,7 @@ export interface components {
             message: string;
             msg: string;
             /** @enum {string} */
-            code: "invalid_request" | "unknown_field" | "validation_failed" | "invalid_json" | "unknown_domain" | "unknown_version" | "version_deprecated" | "preview_not_allowed" | "media_domain_not_allowed" | "blocked_url" | "invalid_content" | "date_in_past" | "not_available" | "billing_disabled" | "oauth_app_exists" | "unauthenticated" | "invalid_api_key" | "invalid_token" | "no_subscription" | "session_revoked" | "limit_exceeded" | "plan_required" | "lifetime_no_addons" | "forbidden" | "csrf_failed" | "super_admin_required" | "insufficient_scope" | "origin_not_allowed" | "not_found" | "method_not_allowed" | "conflict" | "idempotency_in_flight" | "push_token_taken" | "already_published" | "version_retired" | "link_expired" | "too_large" | "unsupported_media" | "idempotency_mismatch" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "busy" | "draining";
+            code: "invalid_request" | "unknown_field" | "validation_failed" | "invalid_json" | "unknown_domain" | "unknown_version" | "version_deprecated" | "preview_not_allowed" | "media_domain_not_allowed" | "blocked_url" | "invalid_content" | "date_in_past" | "billing_disabled" | "oauth_app_exists" | "unauthenticated" | "invalid_api_key" | "invalid_token" | "no_subscription" | "session_revoked" | "limit_exceeded" | "plan_required" | "lifetime_no_addons" | "forbidden" | "csrf_failed" | "super_admin_required" | "insufficient_scope" | "origin_not_allowed" | "not_found" | "method_not_allowed" | "conflict" | "idempotency_in_flight" | "push_token_taken" | "already_published" | "version_retired" | "link_expired" | "too_large" | "unsupported_media" | "idempotency_mismatch" | "rate_limited" | "internal" | "provider_failed" | "unavailable" | "busy" | "draining";
             /** @description Each fault of the input. */
             errors?: {
                 /** @description The path of the field, such as `posts.0.date`. */
@@ -2735,11 +2735,11 @@ export interface operations {
                             [key: string]: unknown;
                         } | null;
                     }[];
-                    /** @description Not available yet: only a value that asks for nothing is taken. */
+                    /** @description Accepted, and without effect. */
                     order?: unknown;
                     /** @description Published again every so many days, at the same local time of `timezone` or of the profile. */
                     inter?: number | null;
-                    /** @description Not available yet: only a value that asks for nothing is taken. */
+                    /** @description Accepted, and without effect. */
                     republish?: unknown;
                     creationMethod?: string | null;
                     /** @description Published again by a rule (RFC 5545) of FREQ DAILY to YEARLY with INTERVAL, BYDAY, BYMONTHDAY, BYMONTH, BYSETPOS, WKST, COUNT, UNTIL; the time of day is that of the date, by the clocks of its `timezone`. */
@@ -3518,11 +3518,11 @@ export interface operations {
                             [key: string]: unknown;
                         } | null;
                     }[];
-                    /** @description Not available yet: only a value that asks for nothing is taken. */
+                    /** @description Accepted, and without effect. */
                     order?: unknown;
                     /** @description Published again every so many days, at the same local time of `timezone` or of the profile. */
                     inter?: number | null;
-                    /** @description Not available yet: only a value that asks for nothing is taken. */
+                    /** @description Accepted, and without effect. */
                     republish?: unknown;
                     creationMethod?: string | null;
                     /** @description Published again by a rule (RFC 5545) of FREQ DAILY to YEARLY with INTERVAL, BYDAY, BYMONTHDAY, BYMONTH, BYSETPOS, WKST, COUNT, UNTIL; the time of day is that of the date, by the clocks of its `timezone`. */

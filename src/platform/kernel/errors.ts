@@ -12,7 +12,6 @@ export const STATUS = {
   blocked_url: 400,
   invalid_content: 400,
   date_in_past: 400,
-  not_available: 400,
   billing_disabled: 400,
   oauth_app_exists: 400,
   unauthenticated: 401,
@@ -137,26 +136,15 @@ export const isBusy = (error: unknown): error is AppError => error instanceof Ap
 export const draining = () =>
   new AppError('draining', 'This host is going away, try again shortly', { retryAfterMs: 1_000 });
 
-/** The rule of a field whose feature is not there. */
-const NOT_AVAILABLE = 'not_available';
-/** A fault of a field that asks for a feature which is not there: accepting it would promise what nothing does. */
-export const notAvailable = (field: string): FieldError => fieldError(field, 'is not available yet', NOT_AVAILABLE);
-
 /**
  * A body or an actor input that breaks its schema. Unknown fields come first and give the code; `message` is that of
- * the first fault (S6, S7). `not_available`: nothing else is wrong.
+ * the first fault (S6, S7).
  */
 export function validationFailed(errors: readonly FieldError[]): AppError {
   const isUnknown = ({ rule }: FieldError) => rule === 'unknown';
-  const isUnbuilt = ({ rule }: FieldError) => rule === NOT_AVAILABLE;
-  const ordered = [
-    ...errors.filter(isUnknown),
-    ...errors.filter((error) => !isUnknown(error) && !isUnbuilt(error)),
-    ...errors.filter(isUnbuilt),
-  ];
+  const ordered = [...errors.filter(isUnknown), ...errors.filter((error) => !isUnknown(error))];
   const [first] = ordered;
-  const code =
-    first && isUnknown(first) ? 'unknown_field' : first && isUnbuilt(first) ? 'not_available' : 'validation_failed';
+  const code = first && isUnknown(first) ? 'unknown_field' : 'validation_failed';
   return new AppError(code, first?.message ?? 'Invalid input', {
     errors: ordered,
   });

@@ -35,7 +35,7 @@ export {
 } from './errors.ts';
 export { idFrom, isId, newId, splitTenantKey, tenantKey } from './ids.ts';
 export { type RowPage, pageOf } from './page.ts';
-export { asksNothing, judge, parse, unbuilt } from './validation.ts';
+export { asksNothing, judge, parse } from './validation.ts';
 export { StartError } from './start-error.ts';
 export { instantOfUntil, localTimesAfter, localTimesBetween, parseRule, type RecurrenceRule } from './recurrence.ts';
 export { clockChangeOf, instantOfLocal, isTimezone, localTimeOf } from './zone.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type FieldError, fieldError, MOST_FAULTS, notAvailable, unknownField, validationFailed } from './errors.ts';
+import { type FieldError, fieldError, MOST_FAULTS, unknownField, validationFailed } from './errors.ts';
 import { wordsOfIssue, wordsOfOptions } from './validation-words.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -34,24 +34,12 @@ function errorsOf(issue: Issue, path: readonly PropertyKey[]): FieldError[] {
     if (nearest?.length) return fieldErrors(nearest, path);
   }
   const field = path.join('.');
-  if (issue.code === 'custom' && issue.params?.['unbuilt']) return [notAvailable(field)];
   return [fieldError(field, issue.message, rule(issue))];
 }
 
 /** Tells whether a value means that a feature is not wanted: what clients send for an option that nobody touched. */
 export const asksNothing = (value: unknown): boolean =>
   !value || (Array.isArray(value) ? value.length === 0 : typeof value === 'object' && Object.keys(value).length === 0);
-
-/** The issue of a value that asks for a feature which is not there. */
-const UNBUILT = { code: 'custom', message: 'is not available yet', params: { unbuilt: true } } as const;
-
-/** A field of a feature that is not there: taken are only values by which nothing is asked of it. */
-export const unbuilt = (isOff: (value: unknown) => boolean = asksNothing) =>
-  z
-    .unknown()
-    .refine((value) => value === undefined || isOff(value), UNBUILT)
-    .optional()
-    .meta({ description: 'Not available yet: only a value that asks for nothing is taken.' });
 
 /**
  * Parses an input by its schema, or answers every fault of it in the words that callers see; `at` is the path of the

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { cleanContents } from '../../../platform/content/index.ts';
-import { clockChangeOf, instantOfLocal, isTimezone, unbuilt } from '../../../platform/kernel/index.ts';
+import { clockChangeOf, instantOfLocal, isTimezone } from '../../../platform/kernel/index.ts';
 import { asLocalDate, DateText } from './dates.ts';
 import { RecurrenceFields } from './recurrence-wish.ts';
 
@@ -74,6 +74,9 @@ const CampaignId = z.string().max(255).nullish().meta({
   description: 'Id of the campaign that the posts are in: they carry its tag.',
 });
 
+/** What clients of other services send, and nothing here follows (4.3). */
+const WithoutEffect = z.unknown().optional().meta({ description: 'Accepted, and without effect.' });
+
 /** The body of create (4.3). */
 export const CreateBody = z
   .strictObject({
@@ -87,9 +90,9 @@ export const CreateBody = z
     tags: Tags,
     campaignId: CampaignId,
     posts: z.array(Element).min(1).max(100),
-    order: unbuilt(),
+    order: WithoutEffect,
     inter: RecurrenceFields.inter,
-    republish: unbuilt(),
+    republish: WithoutEffect,
     creationMethod: z.string().max(50).nullish(),
     recurrence: RecurrenceFields.recurrence,
     timezone: blank(

@@ -32,8 +32,8 @@ export type ThreadVerdict =
   | 'unjudged';
 /**
  * What a change means for the consent to its thread. `asked`: it is held and has to be approved (again). `kept`: it
- * waits on for that. `later`: it is held when the plan has room for it. `withdrawn`: nobody is asked any more. `void`: it was approved as something else, and waits for
- * nothing.
+ * waits on for that. `later`: it is held when the plan has room for it. `withdrawn`: nobody is asked any more. `void`: it
+ * was approved as something else, and waits for nothing.
  */
 export type ConsentChange = 'asked' | 'kept' | 'later' | 'withdrawn' | 'void';
 /** What a statement answers; `earlier` is the due time that the reminder of the channel has to move to. */

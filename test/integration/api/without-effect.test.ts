@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Answer, type Client, type SignedUp } from '../../support/worlds/app.ts';
+import { type Client, type SignedUp } from '../../support/worlds/app.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
 
-// What no part of the product does is refused, never stored and shown as if it were done.
+// Fields that clients of other services send, and empty values of fields.
 
 let product: Product;
 let ann: SignedUp;
@@ -25,32 +25,22 @@ const body = (more: object = {}, settings: object = {}) => ({
   ...more,
   posts: [{ integration: { id: channel }, value: [{ content: 'x' }], settings }],
 });
-const posts = async () => (await product.db.sql`select count(*)::int as n from posts`)[0]!['n'] as number;
-const refused = (field: string) => ({
-  status: 400,
-  body: {
-    code: 'not_available',
-    errors: [{ field, message: `${field}: is not available yet`, rule: 'not_available' }],
-  },
-});
-const expectRefused = (answer: Answer, field: string) =>
-  expect({ status: answer.status, body: answer.body }).toMatchObject(refused(field));
 
-describe('posts with unavailable fields', () => {
-  const asked: [string, object][] = [
+describe('posts with fields of other services', () => {
+  test.each([
     ['republish', { republish: true }],
     ['order', { order: 'after' }],
-  ];
-  test.each(asked)(
-    'a post with %s is refused, also as a draft and by key or session, and nothing is stored',
-    async (field, more) => {
-      const before = await posts();
-      for (const type of ['schedule', 'draft', 'now'])
-        expectRefused(await key.post('/public/v1/posts', body({ ...more, type })), field);
-      expectRefused(await ann.client.post('/posts', body(more)), field);
-      expect(await posts()).toBe(before);
-    },
-  );
+  ])('%s is accepted with any value, and has no effect', async (_, more) => {
+    const stored = async (given: object) => {
+      const { status, body: made } = await key.post('/public/v1/posts', body(given));
+      const rows = await product.db.sql`
+        select state, detail, settings, recurrence, interval_in_days from posts where id = ${made[0].postId}`;
+      return { status, rows: [...rows] };
+    };
+    for (const type of ['schedule', 'draft'])
+      expect(await stored({ ...more, type })).toEqual({ ...(await stored({ type })), status: 201 });
+    expect((await ann.client.post('/posts', body(more))).status).toBe(201);
+  });
 
   test.each([
     { inter: 0, order: '', republish: false, recurrence: null, timezone: null },
