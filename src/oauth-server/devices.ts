@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { type AuditActor, writeAudit } from '../platform/audit/index.ts';
 import type { AuthRoom } from '../people/auth/index.ts';
 import type { Database } from '../platform/db/index.ts';
-import { type Clock, invalidField, newId, randomBase62, sha256 } from '../platform/kernel/index.ts';
+import { AppError, type Clock, invalidField, newId, randomBase62, sha256 } from '../platform/kernel/index.ts';
 import * as store from './device-store.ts';
 import { OAuthError } from './errors.ts';
 
@@ -19,6 +19,7 @@ export interface Devices {
   start(from: { ip: string; userAgent: string }): Promise<DeviceCodes>;
   /** From where the code was asked for, and when; 400 for one that does not wait. */
   find(userCode: string): Promise<store.WaitingDevice>;
+  /** Who approves is refused what the key would be refused: 402 by the plan, 400 for as many keys as there may be. */
   decide(
     orgId: string,
     by: AuditActor & { userId: string },
@@ -81,8 +82,9 @@ export function openDevices({
       return device;
     },
 
-    decide: (orgId, by, userCode, decision) =>
-      sql.begin(async (tx) => {
+    async decide(orgId, by, userCode, decision) {
+      if (decision === 'approved') await auth.apiKeys.checkRoom(orgId, by.userId);
+      await sql.begin(async (tx) => {
         const id = await store.decideDevice(tx, orgId, {
           userHash: hashOfUserCode(userCode),
           userId: by.userId,
@@ -90,7 +92,8 @@ export function openDevices({
         });
         if (id === undefined) throw unknownCode();
         await writeAudit(tx, by, { orgId, action: `device.${decision}`, resource: 'api_keys', resourceId: id });
-      }),
+      });
+    },
 
     async redeem(deviceCode, ip) {
       const device = await store.askDevice(sql, sha256(deviceCode), INTERVAL);
@@ -101,15 +104,21 @@ export function openDevices({
       if (early) throw new OAuthError('slow_down', 'Asked too soon: wait five seconds longer from now on');
       if (decision === null) throw new OAuthError('authorization_pending', 'Nobody has approved it yet');
       const by = { userId: userId!, impersonatorId: null, ip };
-      const { plaintext } = await auth.apiKeys.create(orgId!, by, {
-        name: 'CLI',
-        expiresAt: clock.in(KEY_MS),
-        device: { ip: device.ip, userAgent: device.userAgent },
-        // in the commit of the key: one that stands, but of which nobody was told, is not followed by another
-        also: async (tx) => {
-          if (!(await store.takeDevice(tx, id))) throw unknownDevice();
-        },
-      });
+      const { plaintext } = await auth.apiKeys
+        .create(orgId!, by, {
+          name: 'CLI',
+          expiresAt: clock.in(KEY_MS),
+          device: { ip: device.ip, userAgent: device.userAgent },
+          // in the commit of the key: one that stands, but of which nobody was told, is not followed by another
+          also: async (tx) => {
+            if (!(await store.takeDevice(tx, id))) throw unknownDevice();
+          },
+        })
+        .catch((error: unknown) => {
+          // the plan, the membership or the number of keys has changed since the approval
+          const isRefusal = error instanceof AppError && error.status < 500 && !(error instanceof OAuthError);
+          throw isRefusal ? new OAuthError('access_denied', error.message) : error;
+        });
       return { orgId: orgId!, apiKey: plaintext };
     },
   };

@@ -91,11 +91,22 @@ async function holdMember(tx: Sql, orgId: string, { userId }: Owner): Promise<vo
     throw new AppError('forbidden', 'You are no active member of this organization any more');
 }
 
-/** While the member is held. One that has expired is not counted, so a rotation can be one too many. */
-async function insert(tx: Sql, orgId: string, { userId }: Owner, row: store.NewApiKey): Promise<void> {
-  if ((await store.countLiveKeys(tx, orgId, userId)) >= LIVE_KEYS)
+/** One that has expired is not counted, so a rotation can be one too many. */
+async function checkNumber(sql: Sql, orgId: string, userId: string): Promise<void> {
+  if ((await store.countLiveKeys(sql, orgId, userId)) >= LIVE_KEYS)
     throw new AppError('invalid_request', `At most ${LIVE_KEYS} live API keys are possible: revoke one first`);
+}
+
+/** While the member is held. */
+async function insert(tx: Sql, orgId: string, { userId }: Owner, row: store.NewApiKey): Promise<void> {
+  await checkNumber(tx, orgId, userId);
   await store.insertKey(tx, orgId, userId, row);
+}
+
+/** @throws AppError where this member can have no more keys now: 402 by the plan, 400 by their number */
+async function checkRoom({ sql, billing }: ApiKeyDeps, orgId: string, userId: string): Promise<void> {
+  await billing.require(sql, orgId, 'api');
+  await checkNumber(sql, orgId, userId);
 }
 
 /** Whoever has the session, or was led to approve a device, may not be the owner. */
@@ -273,6 +284,7 @@ export function openApiKeys(opened: ApiKeyOptions) {
   return {
     ...bind(deps, {
       list,
+      checkRoom,
       create,
       rotate,
       revoke,

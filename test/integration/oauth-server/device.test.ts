@@ -227,17 +227,26 @@ test('the key expires after 90 days, and a mail tells its owner the device', asy
   });
 });
 
-test('a request is returned to pending when its key cannot be created', async () => {
+test('whoever has no room for its key is told so at the approval, and the device where there is none any more [S95]', async () => {
   const cid = await app.signUp();
-  await db.sql`
+  const fill = () => db.sql`
     insert into api_keys (id, org_id, user_id, name, prefix, key_hash)
-    select gen_random_uuid(), ${cid.orgId}, ${cid.userId}, 'x', 'pm_live_xxxx', sha256(n::text::bytea)
+    select gen_random_uuid(), ${cid.orgId}, ${cid.userId}, 'x', 'pm_live_xxxx', sha256(gen_random_uuid()::text::bytea)
     from generate_series(1, 50) n`;
+  await fill();
   const { device_code: code, user_code: userCode } = await start();
-  await approve(userCode, cid);
+  expect(await approve(userCode, cid)).toMatchObject({
+    status: 400,
+    body: { code: 'invalid_request', message: expect.stringContaining('50') },
+  });
+  expect((await poll(code)).body).toMatchObject({ error: 'authorization_pending' });
+  await db.sql`update api_keys set revoked_at = now() where user_id = ${cid.userId}`;
+  expect((await approve(userCode, cid)).status).toBe(200);
+  await fill();
+  await asked(code, 5);
   expect(await poll(code)).toMatchObject({
     status: 400,
-    body: { error: 'invalid_request', error_description: expect.stringContaining('50') },
+    body: { error: 'access_denied', error_description: expect.stringContaining('50') },
   });
   await db.sql`update api_keys set revoked_at = now() where user_id = ${cid.userId}`;
   await asked(code, 5);
