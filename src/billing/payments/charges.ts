@@ -133,8 +133,8 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
 
     /**
      * `anyAge`: for super-admins. An organization does it once a year, and what the charges paid for ends by the same
-     * commit: nobody keeps what they take the money back for. The processor is told of both by tasks, so that what fails half-way is
-     * finished; asked again, it is tried at once.
+     * commit: nobody keeps what they take the money back for. The processor is told of both by tasks, so that what fails
+     * half-way is finished; asked again, it is tried at once.
      */
     async refundCharges(orgId: string, by: AuditActor, ids: readonly string[], anyAge: boolean): Promise<Refunds> {
       const customer = await findCustomer(sql, orgId);
