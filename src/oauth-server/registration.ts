@@ -8,8 +8,9 @@ import { dropUnusedBeyond, insertClient } from './store.ts';
 
 const METHODS = ['none', 'client_secret_post', 'client_secret_basic'] as const;
 /**
- * Clients of one kind that nobody uses, self-registered or named by a document: about 25 kB each at worst, from anywhere. Beyond these the oldest go, since
- * a refusal would let a flood keep everybody else out for the 30 days that they are kept.
+ * Clients of one kind that nobody uses, self-registered or named by a document: about 25 kB each at worst, from
+ * anywhere. Beyond these the oldest go, since a refusal would let a flood keep everybody else out for the 30 days that
+ * they are kept.
  */
 export const MOST_UNUSED = 5_000;
 /** One line: who registers itself lays nothing out on the consent page, and turns no text around. */

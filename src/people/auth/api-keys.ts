@@ -194,8 +194,9 @@ async function create(
 }
 
 /**
- * Makes a key in the place of an old one, which dies in the same commit; it has the limits of that. `name` absent keeps the old name, `expiresAt`
- * is not inherited.
+ * Makes a key in the place of an old one, which dies in the same commit; it has the limits of that, and what that has
+ * used of its day. `name` absent keeps the old name, `expiresAt` is not inherited.
+ *
  * @throws AppError `not_found` for a key of somebody else, `conflict` for one that is revoked already
  */
 async function rotate(

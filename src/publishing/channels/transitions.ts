@@ -13,7 +13,8 @@ import {
 } from '../posts/index.ts';
 
 // Locks are taken in this order: what counts for the org, where the transition may raise it, the channel's row, the
-// choice that becomes it, then its posts. What becomes of the posts is in `posts/bulk.ts`: CTEs over the CTE `channel` of each statement.
+// choice that becomes it, then its posts. What becomes of the posts is in `posts/bulk.ts`: CTEs over the CTE `channel` of
+// each statement.
 
 /**
  * Makes a move with the channel's row locked before its statement looks at anything: one that waited for the lock in

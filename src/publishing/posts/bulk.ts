@@ -200,9 +200,9 @@ const RESUMED: Record<Payload<'post.resumed'>['reason'], string> = {
 };
 
 /**
- * Starts the posts that wait in the row of `channel (id, org_id, stopped, brakes, deleted_at)`, and brings back those that were
- * deleted with it. The CTE `next` has the next due time of the channel. `followUps`: what waits for the end of a thread
- * has its time when the last items of that are given up.
+ * Starts the posts that wait in the row of `channel (id, org_id, stopped, brakes, deleted_at)`, and brings back those
+ * that were deleted with it. The CTE `next` has the next due time of the channel. `followUps`: what waits for the end of
+ * a thread has its time when the last items of that are given up.
  */
 export const resumePosts = (
   sql: Sql,

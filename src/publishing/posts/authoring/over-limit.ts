@@ -88,9 +88,9 @@ function dateNow({ recurrence, publishDate }: Dates, now: Date) {
 }
 
 /**
- * Lets a post go on that waited for room, or holds it where it needs approval: it counts from now on. `quota`: what the plan leaves room for; without one
- * everything has room. False: there is no room, or the post no longer waits for it. One whose date and series are over
- * is missed.
+ * Lets a post go on that waited for room, or holds it where it needs approval: it counts from now on. `quota`: what the
+ * plan leaves room for; without one everything has room. False: there is no room, or the post no longer waits for it. One
+ * whose date and series are over is missed.
  */
 export async function releaseOverLimit(
   deps: PostsDeps,
