@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DATA_FOLDER_MODE } from '../src/platform/config/index.ts';
+import { SETTINGS } from '../src/platform/config/settings.ts';
 import { startEmbeddedPostgres } from '../src/platform/db/embedded/index.ts';
 import { migrate, openDatabase } from '../src/platform/db/index.ts';
 import {
@@ -136,20 +137,36 @@ async function openMigrated({ environment, data, say }: Cluster, begun: AsyncDis
     );
     url = postgres.url;
   }
+  const { ALLOW_DESTRUCTIVE_SCHEMA: asked } = environment;
+  const allowDestructive = Boolean(asked) && SETTINGS.ALLOW_DESTRUCTIVE_SCHEMA.parse(asked!);
   const sql = openDatabase({ url, connections: 2, applicationName: 'rookery-migrate' });
   try {
-    await migrate(sql, { allowDestructive: environment['ALLOW_DESTRUCTIVE_SCHEMA'] === 'true' });
+    await migrate(sql, { allowDestructive });
   } finally {
     await sql.end();
   }
   return url;
 }
 
+/** What components/bus.yaml is given of a Redis. @throws Error for an address that says more */
+export function busOf(redisUrl: string): { REDIS_HOST: string; REDIS_PASSWORD: string } {
+  const { protocol, username, password, hostname, port, pathname } = new URL(redisUrl);
+  if (protocol !== 'redis:' || !['', 'default'].includes(username) || !/^\/?0?$/.test(pathname))
+    throw new Error(
+      'The sidecars of a local cluster take a Redis without TLS, user and database only: ' +
+        'let REDIS_URL be redis://[:password@]host[:port].',
+    );
+  return { REDIS_HOST: `${hostname}:${port || '6379'}`, REDIS_PASSWORD: decodeURIComponent(password) };
+}
+
 /** The Redis that REDIS_URL names, or one of this folder. */
 async function openRedis(cluster: Cluster, begun: AsyncDisposableStack): Promise<string> {
   const { environment, ports, folder } = cluster;
   const given = environment['REDIS_URL'];
-  if (given) return given;
+  if (given) {
+    busOf(given); // said before anything is started
+    return given;
+  }
   const { running, url } = await startRedis({
     port: ports.redis,
     folder: join(folder, 'redis'),
@@ -226,7 +243,6 @@ async function startMember(cluster: Cluster, options: MemberOptions): Promise<Me
       },
     }),
   );
-  const redis = new URL(redisUrl);
   const sidecar = await note(
     cluster,
     startSidecar({
@@ -239,7 +255,7 @@ async function startMember(cluster: Cluster, options: MemberOptions): Promise<Me
       namesFile: resolve(folder, 'names.db'),
       logFile: logOf(cluster, `${name}-daprd`),
       resources: [COMPONENTS, ...(environment['DAPR_RESOURCES'] ? [environment['DAPR_RESOURCES']] : [])],
-      environment: { ...shared, REDIS_HOST: redis.host, REDIS_PASSWORD: decodeURIComponent(redis.password) },
+      environment: { ...shared, ...busOf(redisUrl) },
     }),
   );
   return { name, app, sidecar, appId, ports: own };
