@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/db/index.ts';
 import { limitExceeded, notFound } from '../platform/kernel/index.ts';
-import type { PackSizes } from './limits.ts';
+import { CEILINGS, type PackSizes } from './limits.ts';
 import * as store from './limit-store.ts';
 import type { Dimension, Tier } from './plans.ts';
 import { NO_PACKS, type Entitlement, entitlementOf } from './entitlement.ts';
@@ -9,17 +9,6 @@ import { NO_PACKS, type Entitlement, entitlementOf } from './entitlement.ts';
 export type CountedDimension = Exclude<Dimension, 'posts_per_month'>;
 
 export const GB = 1024 ** 3;
-
-/**
- * Upper bounds for every organization, whatever plan, override or setting says: each row is asked for often, or makes
- * calls to others.
- */
-const CEILINGS: Readonly<Partial<Record<CountedDimension, number>>> = {
-  webhooks: 200,
-  competitors: 1_000,
-  channel: 10_000,
-  team_members: 10_000,
-};
 
 /** A subscription that is not there yet. */
 const NONE = { createdAt: new Date(0), packs: NO_PACKS, isLifetime: false, isTrial: false };

@@ -104,6 +104,13 @@ describe('a change of overrides', () => {
     expect(changeOverrides({ channel: 5 }, {})).toEqual({ channel: 5 });
   });
 
+  test('goes up to what any organization may have', () => {
+    expect(changeOverrides({}, { webhooks: 200 })).toEqual({ webhooks: 200 });
+    expect(faultsOf(() => changeOverrides({}, { webhooks: 201 }))).toMatchObject([
+      { field: 'overrides.webhooks', rule: 'too_big' },
+    ]);
+  });
+
   test.each(['analytics_retention_days', 'channels', 'Channel', '', '__proto__', 'constructor', 'toString'])(
     'with the key %j is rejected as a whole',
     (key) => {

@@ -34,6 +34,17 @@ export function limitsOf(
 }
 
 /**
+ * Upper bounds for every organization, whatever plan or setting says: each row is asked for often, or makes calls to
+ * others.
+ */
+export const CEILINGS: Readonly<Partial<Record<Dimension, number>>> = {
+  webhooks: 200,
+  competitors: 1_000,
+  channel: 10_000,
+  team_members: 10_000,
+};
+
+/**
  * Overrides after a change: a number sets, `null` clears, what is absent stays (AD). One unknown key or odd value
  * refuses all of it.
  */
@@ -43,6 +54,9 @@ export function changeOverrides(overrides: Overrides, change: Readonly<Record<st
     if (!isDimension(key)) return [fieldError(field, `one of ${DIMENSIONS.join(', ')}`, 'invalid_key')];
     if (value !== null && !(Number.isSafeInteger(value) && value >= 0))
       return [fieldError(field, 'a whole number from 0, or null', 'invalid_value')];
+    const ceiling = CEILINGS[key];
+    if (value !== null && ceiling !== undefined && value > ceiling)
+      return [fieldError(field, `at most ${ceiling}: no organization may have more`, 'too_big')];
     return [];
   });
   if (faults.length > 0) throw validationFailed(faults);

@@ -241,8 +241,9 @@ export async function openYear(db: VirtualDatabase, cast: Cast, counts: Counts, 
       await settle();
       const left = await leftIn(db.sql);
       if (left.isHeld) await new Promise((over) => setTimeout(over, 5));
-      else if (left.due) await pass(left.soon ? 1_000 : LONG_SLEEP_MS);
-      else if (left.underWay) {
+      // a call under way would be over its time if that went on, however soon its answer comes
+      else if (left.due && !left.isAsked) await pass(left.soon ? 1_000 : LONG_SLEEP_MS);
+      else if (left.due || left.underWay) {
         if (++waits > 5_000) throw new Error(`What is under way does not end: ${JSON.stringify(left)}`);
         await new Promise((over) => setTimeout(over, 1));
       } else return;
@@ -358,7 +359,7 @@ function whatOf(body: Buffer): string {
 
 /** What is due by now and not done: soon, or when collectors look again; and what somebody has begun. */
 async function leftIn(sql: Database) {
-  const [left] = await sql<{ isHeld: boolean; soon: boolean; late: boolean; underWay: boolean }[]>`
+  const [left] = await sql<{ isHeld: boolean; soon: boolean; late: boolean; isAsked: boolean; underWay: boolean }[]>`
     select
       -- facts behind a transaction that is still open, in whatever database of the server: listeners wait for its end
       exists (select from outbox where txid >= pg_snapshot_xmin(pg_current_snapshot())) as "isHeld",
@@ -366,11 +367,11 @@ async function leftIn(sql: Database) {
         or exists (select from emails where status = 'queued' and attempts = 0)
         or exists (select from pushes where attempts = 0) as soon,
       exists (select from analytics_collections where due_at <= now()) as late,
+      exists (select from analytics_collections where claim is not null)
+        or exists (select from comment_sweeps where claim is not null) as "isAsked",
       exists (select from emails where status = 'queued')
         or exists (select from pushes)
         or exists (select from webhook_deliveries where state = 'pending')
-        or exists (select from analytics_collections where claim is not null)
-        or exists (select from comment_sweeps where claim is not null)
         or exists (select from notification_windows where due_at <= now()) as "underWay"`;
-  return { ...left!, due: left!.soon || left!.late };
+  return { ...left!, due: left!.soon || left!.late, underWay: left!.underWay || left!.isAsked };
 }

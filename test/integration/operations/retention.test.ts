@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { dropDeletedPosts } from '../../../src/publishing/posts/retention.ts';
 import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
+import { WITH_BILLING } from '../../support/worlds/billing.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { refuseRows } from '../../support/wire/refused-row.ts';
 import { eventually } from '../../support/wire/eventually.ts';
@@ -139,13 +140,15 @@ describe('a deleted org', () => {
 
   test('waits until the payment processor is told of the end [S44]', async () => {
     const owing = await removed(40);
+    await using paid = await testApp({ sql: db.sql, env: { ...WITH_BILLING } });
+    const dropPaid = () => paid.context.organizations.dropRemoved(10);
     await db.sql`
       insert into payment_tasks (id, org_id, kind, subscription_id)
       values (${newId()}, ${owing.orgId}, 'cancel', 'sub_1')`;
-    await drop(10);
+    await dropPaid();
     expect(await there(owing)).toBe(1);
     await db.sql`delete from payment_tasks where org_id = ${owing.orgId}`;
-    await drop(10);
+    await dropPaid();
     expect(await there(owing)).toBe(0);
   });
 
