@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { DATA_FOLDER_MODE } from '../src/platform/config/index.ts';
-import { SETTINGS } from '../src/platform/config/settings.ts';
+import { DATA_FOLDER_MODE, SETTINGS } from '../src/platform/config/index.ts';
 import { startEmbeddedPostgres } from '../src/platform/db/embedded/index.ts';
 import { migrate, openDatabase } from '../src/platform/db/index.ts';
 import {
