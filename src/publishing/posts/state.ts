@@ -141,6 +141,10 @@ export const labelsOf = (sql: Sql, alias = 'p'): Labels => ({
 export const braked = (sql: Sql, { group, tags }: Labels): Fragment =>
   sql`(c.brakes <> '{}' and c.brakes && (array['org', 'channel', 'campaign:' || ${group}] || ${tags}::text[]))`;
 
+/** An operator has disabled the organization of the channel `c` (S211). */
+export const orgIsDisabled = (sql: Sql): Fragment =>
+  sql`exists (select from organizations o where o.id = c.org_id and o.disabled_at is not null)`;
+
 /** The detail of a post with these labels that enters the queue of the channel `c`; `on_brake` follows `braked`. */
 export const queuedDetail = (sql: Sql, labels: Labels): Fragment =>
   sql`case when c.disabled or c.refresh_needed or ${braked(sql, labels)} then 'paused' else 'scheduled' end`;

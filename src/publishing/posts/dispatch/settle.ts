@@ -19,6 +19,7 @@ import {
   dueAfterParent,
   inFlight,
   labelsOf,
+  orgIsDisabled,
   outcomeUnknown,
   queuedDetail,
   ready,
@@ -119,7 +120,11 @@ export function settleOf({ clock, incarnation, leaseMs, unconfirmedMs, lateMs, f
       { from: sql`settled`, kind: sql`kind`, message: sql`message`, data: sql`nullif(data, 'null')` },
       claimedEntry(sql),
       { from: sql`abandoned`, kind: 'failed', message: PARENT_FAILED },
-      { from: sql`opened where is_paused`, kind: 'paused', message: pauseMessage(sql) },
+      {
+        from: sql`opened where is_paused`,
+        kind: 'paused',
+        message: sql`case when disabled then 'The organization was disabled' else ${pauseMessage(sql)} end`,
+      },
     )}, ${facts(sql, lateMs)}, ${followUps.plan(sql, sql`(select * from settled where state in ('PUBLISHED', 'ERROR'))`)}
     select i.n, i."channelId", s.n is not null as settled, s.look_up_at as "lookUpAt",
       u.post_id as followed, ${isLocked(sql)} as locked,${claimedColumns(sql)}
@@ -190,8 +195,10 @@ const openNextItems = (sql: Sql): Fragment => sql`
         from settled s
         join channel c on c.id = s.channel_id
         cross join lateral (
-          select p.id, p.detail <> 'paused' and ${queuedDetail(sql, labelsOf(sql))} = 'paused' as is_paused
+          select p.id, d.disabled,
+            p.detail <> 'paused' and (d.disabled or ${queuedDetail(sql, labelsOf(sql))} = 'paused') as is_paused
           from posts p
+          cross join lateral (select ${orgIsDisabled(sql)} as disabled) d
           where p.parent_post_id = s.id
             and p.org_id = s.org_id
             and ${behindAnother(sql)}
@@ -199,7 +206,7 @@ const openNextItems = (sql: Sql): Fragment => sql`
         where s.state = 'PUBLISHED'
           and p.id = b.id
           and p.org_id = s.org_id
-        returning ${post.names(sql, 'fact', 'p')}, p.on_brake, b.is_paused`;
+        returning ${post.names(sql, 'fact', 'p')}, p.on_brake, b.is_paused, b.disabled`;
 
 /** The items behind one that has failed are given up with it. */
 const abandonLaterItems = (sql: Sql): Fragment => sql`
@@ -248,9 +255,13 @@ const pickNext = (sql: Sql, incarnation: string): Fragment => sql`
             and q.root_post_id is distinct from e.thread
         ) q on true`;
 
-/** A person may have logged in, stopped the channel or put a brake on it, since the attempt began. */
+/**
+ * A person may have logged in, stopped the channel or put a brake on it, and an operator have disabled the organization,
+ * since the attempt began.
+ */
 const detailNow = (sql: Sql): Fragment => sql`case
             when ${brakedNow(sql)} then 'paused'
+            when i.detail in ('scheduled', 'retrying', 'paused') and ${orgIsDisabled(sql)} then 'paused'
             when i.detail = 'paused' and not c.stopped then 'retrying'
             when i.detail in ('scheduled', 'retrying') and c.stopped then 'paused'
             else i.detail
@@ -303,6 +314,7 @@ const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`
           and p.incarnation = i.incarnation
           and ${inFlight(sql)}
         returning ${post.names(sql, 'fact', 'p')}, p.seq, p.look_up_at, p.on_brake,
+          p.detail = 'paused' and ${orgIsDisabled(sql)} as disabled,
           case when i.state = 'PUBLISHED' and p.root_post_id is null then p.settings end as settings,
           i.n, i.slot, i.kind, i.message, i.data, i.topic, i.retryable,
           i."claimsNext" and i.state = 'PUBLISHED' and i.slot = 'free' and c.slot_post_id = p.id
@@ -362,18 +374,18 @@ function facts(sql: Sql, lateMs: number): Fragment {
       from: withChannel(
         sql,
         sql`(
-          select ${post.names(sql, 'fact', 's')}, s.on_brake
+          select ${post.names(sql, 'fact', 's')}, s.on_brake, s.disabled
           from settled s
           where s.state = 'QUEUE'
             and s.detail = 'paused'
           union all
-          select ${post.names(sql, 'fact', 'o')}, o.on_brake
+          select ${post.names(sql, 'fact', 'o')}, o.on_brake, o.disabled
           from opened o
           where o.is_paused
         )`,
         sql`channel`,
       ),
-      payload: pausedFact(sql, pauseReason(sql)),
+      payload: pausedFact(sql, sql`case when disabled then 'instance' else ${pauseReason(sql)} end`),
     },
     'post.late': {
       from: of(

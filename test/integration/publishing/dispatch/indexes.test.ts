@@ -101,9 +101,13 @@ async function seedTo(count: number): Promise<void> {
 }
 
 /** Entries of indexes and rows of tables that were read, and the blocks that they were read from. */
-async function reads(): Promise<{ rows: number; blocks: number }> {
+interface Reads {
+  rows: number;
+  blocks: number;
+}
+async function reads(): Promise<Reads> {
   await sql`select pg_stat_force_next_flush()`;
-  const [row] = await sql<{ rows: number; blocks: number }[]>`
+  const [row] = await sql<Reads[]>`
     select ((select sum(seq_tup_read)
     from pg_stat_user_tables) + (select sum(idx_tup_read)
     from pg_stat_user_indexes))::int as rows,
@@ -111,16 +115,21 @@ async function reads(): Promise<{ rows: number; blocks: number }> {
         from pg_statio_user_tables) as blocks`;
   return row!;
 }
-/** The least of five times: the product's own loops read over the same connection. */
-async function readBy(work: () => Promise<unknown>): Promise<{ rows: number; blocks: number }> {
-  const times: { rows: number; blocks: number }[] = [];
-  for (let n = 0; n < 5; n++) {
+/**
+ * The least of five times, and of up to fifty until it is at most `most`: the product's own loops read over the same
+ * connection, and on a slow machine most times have some of that in them.
+ */
+async function readBy(work: () => Promise<unknown>, most?: Reads): Promise<Reads> {
+  const least = { rows: Infinity, blocks: Infinity };
+  const isOver = () => most !== undefined && (least.rows > most.rows || least.blocks > most.blocks);
+  for (let n = 0; n < 5 || (n < 50 && isOver()); n++) {
     const before = await reads();
     await work();
     const after = await reads();
-    times.push({ rows: after.rows - before.rows, blocks: after.blocks - before.blocks });
+    least.rows = Math.min(least.rows, after.rows - before.rows);
+    least.blocks = Math.min(least.blocks, after.blocks - before.blocks);
   }
-  return { rows: Math.min(...times.map(({ rows }) => rows)), blocks: Math.min(...times.map(({ blocks }) => blocks)) };
+  return least;
 }
 
 /** A body with a post for each channel, as the routes hand it on. */
@@ -170,17 +179,19 @@ const statements: Record<string, () => Promise<unknown>> = {
 test('rows read for lists, free times, claims, sweeps and retention do not grow with the posts of an organization', async () => {
   for (const table of ['posts', 'channels', 'post_timeline'])
     await db.sql`alter table ${db.sql(table)} set (autovacuum_enabled = off)`; // its reads would be counted
-  const read: Record<string, { rows: number; blocks: number }[]> = {};
+  const most: Record<string, Reads> = {};
+  const grown: Record<string, Reads> = {};
   for (const count of [FEW, 2 * FEW]) {
     await seedTo(count);
     for (const [name, work] of Object.entries(statements)) {
       for (let n = 0; n < 7; n++) await work(); // the plan that the driver's prepared statement ends with
-      (read[name] ??= []).push(await readBy(work));
+      const allowed = most[name];
+      const read = await readBy(work, allowed);
+      most[name] ??= { rows: read.rows + 100, blocks: read.blocks + 100 };
+      if (allowed && (read.rows > allowed.rows || read.blocks > allowed.blocks)) grown[name] = read;
     }
   }
-  expect(
-    Object.entries(read).filter(([, [few, many]]) => many!.rows > few!.rows + 100 || many!.blocks > few!.blocks + 100),
-  ).toEqual([]);
+  expect(grown).toEqual({});
 }, 300_000);
 
 test('a claim reads no more for what other channels have published while a backup holds a snapshot', async () => {
