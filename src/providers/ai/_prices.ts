@@ -9,8 +9,9 @@ type Row = readonly [
   cached?: number,
   long?: readonly [above: number, input: number, output: number, cached?: number],
 ];
+type WithFee = Price & { perCall: number };
 
-const PRICES: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
+const PRICES: Readonly<Record<string, Readonly<Record<string, Row | WithFee>>>> = {
   anthropic: {
     'claude-fable-5': [10, 50, 1],
     'claude-haiku-4-5': [1, 5, 0.1],
@@ -372,10 +373,10 @@ const PRICES: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     'z-ai/glm-5v-turbo': [1.2, 4, 0.24],
   },
   perplexity: {
-    sonar: [1, 1],
-    'sonar-deep-research': [2, 8],
-    'sonar-pro': [3, 15],
-    'sonar-reasoning-pro': [2, 8],
+    sonar: { input: 1, output: 1, perCall: 0.005 }, // fees of the usual size of the search
+    'sonar-deep-research': { input: 2, output: 8, perCall: 1 }, // searches as often as it likes: more than is usual
+    'sonar-pro': { input: 3, output: 15, perCall: 0.006 },
+    'sonar-reasoning-pro': { input: 2, output: 8, perCall: 0.006 },
   },
   qwen: {
     'qwen-flash': [0.05, 0.4],
@@ -505,7 +506,7 @@ const priced = (input: number, output: number, cached: number | undefined): Pric
 export function priceOf(providerId: string, model: string): Price | undefined {
   const models = PRICES[providerId];
   const row = models && Object.hasOwn(models, model) ? models[model] : undefined;
-  if (!row) return undefined;
+  if (!row || 'perCall' in row) return row;
   const [input, output, cached, long] = row;
   return {
     ...priced(input, output, cached),

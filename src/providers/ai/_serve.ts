@@ -102,8 +102,10 @@ export function serveAi(adapter: AiAdapter, line: AiLine, own: Readonly<Record<s
       return [...known.values()];
     },
     estimate(request): Cost | undefined {
-      const known = price(request.model);
-      return known && { micros: microsOf(known, greatestUsage(request)), source: 'estimate' };
+      const known = own[request.model] ?? priceOf(adapter.id, request.model);
+      if (!known) return undefined;
+      const perCall = (known.perCall ?? 0) * ('schema' in request ? 2 : 1);
+      return { micros: microsOf({ ...known, perCall }, greatestUsage(request)), source: 'estimate' };
     },
   };
 }

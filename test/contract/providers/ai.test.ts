@@ -80,7 +80,7 @@ test.each<[string, string, CallUsage, number]>([
   ['minimax', 'MiniMax-M3', { inputTokens: 600_000, outputTokens: 1_000 }, 362_400],
   ['mistral', 'mistral-small-latest', { inputTokens: 4_000, outputTokens: 500 }, 900],
   ['openrouter', 'google/gemini-3.5-flash', { inputTokens: 100, outputTokens: 100 }, 1_050],
-  ['perplexity', 'sonar-pro', { inputTokens: 1_000, outputTokens: 1_000 }, 18_000],
+  ['perplexity', 'sonar-pro', { inputTokens: 1_000, outputTokens: 1_000 }, 24_000], // a fee of 6 for 1,000 too
   ['qwen', 'qwen3.7-max', { inputTokens: 1_000, outputTokens: 100 }, 3_250],
   ['togetherai', 'zai-org/GLM-5.2', { inputTokens: 1_000, outputTokens: 1_000 }, 5_800],
   ['vertex', 'gemini-3.1-flash-lite', { inputTokens: 4_000, outputTokens: 1_000 }, 2_500],
@@ -105,6 +105,19 @@ test("a model without a price has no estimate, and one with the owner's price ha
   expect(one.micros).toBeLessThan(2_000 + 1_000);
   const object = priced.estimate({ ...request, schema: { type: 'object' } } as TextRequest)!;
   expect(object.micros).toBeGreaterThan(2 * one.micros + 1_000);
+});
+
+test('a question to perplexity is estimated with the fee of its search, and an object with that of two', () => {
+  const providers = localProviders();
+  const microsFor = (request: TextRequest, prices?: string) =>
+    providers
+      .ai(providers.resolve('ai', 'perplexity'), { orgId: 'o', values: { apiKey: 'k', ...(prices && { prices }) } })
+      .estimate(request)!.micros;
+  const TOKENS = '{"sonar": {"input": 1, "output": 1}}';
+  const request: TextRequest = { ...question('sonar'), maxTokens: 100 };
+  const object = { ...request, schema: { type: 'object' } } as TextRequest;
+  expect(microsFor(request) - microsFor(request, TOKENS)).toBe(5_000);
+  expect(microsFor(object) - microsFor(object, TOKENS)).toBe(10_000);
 });
 
 test('an owner has one connection until the values change or are given anew [VE21, VE22]', () => {
