@@ -44,14 +44,18 @@ function greatestUsage(request: TextRequest | EmbedRequest) {
  */
 export function serveAi(adapter: AiAdapter, line: AiLine, own: Readonly<Record<string, Price>>): Ai {
   const calls = adapter.connect(line);
-  const price = (model: string) => own[model] ?? priceOf(adapter.id, model);
 
   /**
-   * An answer may name another model than was asked for, such as a dated one of the same family. One that counts nothing
-   * is paid for by what it says.
+   * An answer may name another model than was asked for, such as a dated one of the same family, or the one behind a
+   * deployment that its owner has priced. One that counts nothing is paid for by what it says.
    */
   function withCost<T extends AiAnswer>(answer: T, request: TextRequest | EmbedRequest, said: string): T {
-    const known = answer.cost ? undefined : (price(answer.model) ?? price(request.model));
+    if (answer.cost) return answer;
+    const known =
+      own[request.model] ??
+      own[answer.model] ??
+      priceOf(adapter.id, answer.model) ??
+      priceOf(adapter.id, request.model);
     if (!known) return answer;
     const isCounted = answer.usage.inputTokens !== undefined || answer.usage.outputTokens !== undefined;
     const usage = isCounted ? answer.usage : { inputTokens: inputTokensOf(request), outputTokens: tokensOf(said) };

@@ -120,6 +120,24 @@ test('a question to perplexity is estimated with the fee of its search, and an o
   expect(microsFor(object) - microsFor(object, TOKENS)).toBe(10_000);
 });
 
+test.each([
+  ['the deployment', { 'team-chat': { input: 7, output: 70 } }, 7 * 12 + 70 * 3],
+  ['the model that the answer names', { 'gpt-5.4': { input: 8, output: 80 } }, 8 * 12 + 80 * 3],
+  [
+    'the deployment, though that model has one too',
+    { 'team-chat': { input: 7, output: 70 }, 'gpt-5.4': { input: 8, output: 80 } },
+    7 * 12 + 70 * 3,
+  ],
+])("the owner's price of %s comes before that of the table", async (_, prices, micros) => {
+  const choices = [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Hello' } }];
+  const usage = { prompt_tokens: 12, completion_tokens: 3, total_tokens: 15 };
+  const values = { resourceName: 'market', apiKey: 'k', prices: JSON.stringify(prices) };
+  const adapter = localProviders().resolve('ai', 'azure');
+  const { ai } = openUpstream(adapter, { values }, { json: { id: 'c1', model: 'gpt-5.4', choices, usage } });
+  const { cost } = await ai.text({ ...question('team-chat'), maxTokens: 100 });
+  expect(cost).toEqual({ micros, source: 'price_table' });
+});
+
 test('an owner has one connection until the values change or are given anew [VE21, VE22]', () => {
   const providers = localProviders();
   const adapter = providers.resolve('ai', 'openai');

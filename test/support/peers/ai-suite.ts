@@ -159,7 +159,11 @@ export async function aiFixtures(): Promise<[AiAdapter, AiFixture][]> {
 }
 
 /** An adapter whose provider always says the same. */
-export function openUpstream(adapter: AiAdapter, fixture: AiFixture, { json, text, bytes, headers = {} }: Says) {
+export function openUpstream(
+  adapter: AiAdapter,
+  fixture: Pick<AiFixture, 'values'>,
+  { json, text, bytes, headers = {} }: Says,
+) {
   const body = bytes ?? Buffer.from(text ?? JSON.stringify(json));
   const up = upstream([body], 'end', { 'content-type': 'application/json', ...headers });
   const providers = localProviders({ outbound: up.outbound });
