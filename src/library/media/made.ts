@@ -88,8 +88,8 @@ export async function kindsOf(
 
 /** Speech takes 4,000 bytes a second at the least: so long is a video or sound at most that nothing here can look into. */
 const LEAST_BYTES_PER_SECOND = 4_000;
-const secondsOf = ({ kind, durationMs, bytes }: FileRow): number | null =>
-  kind === 'image' ? null : durationMs === null ? bytes / LEAST_BYTES_PER_SECOND : durationMs / 1_000;
+const secondsOf = ({ kind, durationMs, bytes }: FileRow): number | undefined =>
+  kind === 'image' ? undefined : durationMs === null ? bytes / LEAST_BYTES_PER_SECOND : durationMs / 1_000;
 
 /** A file of the library for a provider to start from, until `signal` says that the call is over. */
 export async function openSource(
@@ -97,11 +97,17 @@ export async function openSource(
   orgId: string,
   id: string,
   signal: AbortSignal,
-): Promise<(SourceFile & { seconds: number | null }) | undefined> {
+): Promise<SourceFile | undefined> {
   const [file] = isId(id) ? await presentFiles(sql, orgId, [id], []) : [];
   if (!file || file.kind === 'document') return undefined;
   const place = await storages.at(orgId, file);
   const publicUrl = await publicUrlOf(file, place);
   const { fit: _, ...sent } = bodies.of(file, place, signal);
-  return { ...sent, kind: file.kind, seconds: secondsOf(file), ...(publicUrl !== undefined && { publicUrl }) };
+  const seconds = secondsOf(file);
+  return {
+    ...sent,
+    kind: file.kind,
+    ...(seconds !== undefined && { seconds }),
+    ...(publicUrl !== undefined && { publicUrl }),
+  };
 }

@@ -29,6 +29,8 @@ export type MediaPurpose = keyof typeof MEDIA_PURPOSES;
 /** A file of the library that an operation starts from; read in ranges, never as a whole. */
 export interface SourceFile extends SentFile {
   kind: 'image' | 'video' | 'audio';
+  /** Of a video or sound. */
+  seconds?: number;
   /** Absent where nobody outside can reach this server; then providers that fetch files themselves refuse. */
   publicUrl?: string;
 }
@@ -101,10 +103,13 @@ export interface MediaCalls {
   /** Lists what an option can be, such as voices, avatars and templates, by the name of the tool. */
   tools?: Readonly<Record<string, () => Promise<readonly { id: string; label: string }[]>>>;
 }
+/** The part of a request that its greatest cost depends on. */
+export type AskedCost = Pick<MediaRequest, 'operation' | 'model' | 'prompt' | 'seconds' | 'count'> &
+  Partial<Pick<MediaRequest, 'sources'>>;
 /** A provider of pictures, videos and sound. Failures are `ProviderError`s; nothing is repeated here. */
 export interface MediaService extends MediaCalls {
   /** Answers the greatest cost that a request can have. Undefined: the model has no price. */
-  estimate(request: Pick<MediaRequest, 'operation' | 'model' | 'prompt' | 'seconds' | 'count'>): Cost | undefined;
+  estimate(request: AskedCost): Cost | undefined;
   /** Opens the bytes of an output, through the guard; the body must be read to its end or cancelled. */
   download(output: MediaOutput): Promise<{
     contentType: string | undefined;

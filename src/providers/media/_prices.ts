@@ -12,7 +12,7 @@ const call = (perCall: number): Price => ({ perCall });
 const characters = (price: number): Price => ({ characters: price });
 const minute = (price: number): Price => ({ perSecond: price / 60 });
 const hour = (price: number): Price => ({ perSecond: price / 3_600 });
-/** Priced by tokens; `perImage` and `characters` are the most that one costs, for estimates. */
+/** Priced by tokens; `perImage` and `characters` are the most that the output of one costs, for estimates. */
 const tokens = (input: number, output: number, most: Price): Price => ({ input, output, ...most });
 
 const WHISPER = minute(0.006);
@@ -124,7 +124,7 @@ const PRICES: Readonly<Record<string, Readonly<Record<string, Price>>>> = {
     KLING2_5: second(0.15),
     upscale: image(0.1),
   },
-  ltx: { 'ltx-2-3-pro': { perSecond: 0.32, perCall: 0.32 }, 'ltx-2-3-fast': second(0.16) },
+  ltx: { 'ltx-2-3-pro': second(0.32), 'ltx-2-3-fast': second(0.16) },
   luma: { 'ray-3.2': second(0.24), 'uni-1': image(0.05), 'uni-1-max': image(0.12) },
   minimax: {
     'MiniMax-Hailuo-2.3': second(0.09),

@@ -22,9 +22,24 @@ const UNITS = [
   ['perSecond', 'seconds'],
   ['characters', 'characters'],
 ] as const;
-/** Tells whether an answer counts all that its price is made of; else the estimate stands, and nothing becomes free. */
-const isCounted = (price: Price, usage: CallUsage): boolean =>
-  UNITS.every(([unit, count]) => !price[unit] || usage[count] !== undefined);
+/** No picture that an operation starts from makes more tokens. */
+const PICTURE_TOKENS = 8_000;
+
+/** Nobody knows before how many tokens an output has: beside their price stands the most that one piece costs. */
+const isBounded = ({ output, perImage, perSecond, characters }: Price): boolean =>
+  !output || [perImage, perSecond, characters].some((most) => most !== undefined);
+
+/**
+ * Answers what a result costs: by tokens alone where they have a price and are counted. Undefined where the answer does
+ * not count all that the price is made of: then the estimate stands, and nothing becomes free.
+ */
+function costOf(price: Price, usage: CallUsage): Cost | undefined {
+  const hasTokens = usage.inputTokens !== undefined && usage.outputTokens !== undefined;
+  const isByTokens = hasTokens && (price.input || price.output);
+  const paid: Price = isByTokens ? { ...price, perImage: 0, perSecond: 0, characters: 0 } : price;
+  const isCounted = UNITS.every(([unit, count]) => !paid[unit] || usage[count] !== undefined);
+  return isCounted ? { micros: microsOf(paid, usage), source: 'price_table' } : undefined;
+}
 
 /** Completes the calls of an adapter: costs by price, estimates, clean words, and the bytes of outputs. */
 export function serveMedia(adapter: MediaAdapter, line: MediaLine, own: Readonly<Record<string, Price>>): MediaService {
@@ -36,9 +51,15 @@ export function serveMedia(adapter: MediaAdapter, line: MediaLine, own: Readonly
   /** Adds the cost by what was used, where the answer counts it. */
   function priced<T extends MediaDone>(done: T, name: string): T {
     const price = done.cost ? undefined : priceOf(name);
-    return price && isCounted(price, done.usage)
-      ? { ...done, cost: { micros: microsOf(price, done.usage), source: 'price_table' } }
-      : done;
+    const cost = price && costOf(price, done.usage);
+    return cost ? { ...done, cost } : done;
+  }
+  /** The price of estimates: the owner's, with the most of the table where it has none of its own. */
+  function boundOf(name: string): Price | undefined {
+    const price = priceOf(name);
+    if (!price || isBounded(price)) return price;
+    const known = mediaPriceOf(adapter.id, name);
+    return known && { ...known, ...price };
   }
   /** Removes the prompt and signatures from failures; those of the fields are removed already. */
   async function cleanly<T>(work: Promise<T>, prompt?: string): Promise<T> {
@@ -76,12 +97,18 @@ export function serveMedia(adapter: MediaAdapter, line: MediaLine, own: Readonly
       },
     }),
     ...(tools && { tools }),
-    estimate({ operation, model, prompt = '', seconds: asked, count = 1 }): Cost | undefined {
-      const price = priceOf(model ?? operation);
+    estimate({ operation, model, prompt = '', seconds: asked, count = 1, sources = [] }): Cost | undefined {
+      const price = boundOf(model ?? operation);
       if (!price) return undefined;
       const takes = takesOf(adapter, operation, model);
-      const seconds = asked ?? (takes && longestOf(takes)) ?? 0;
-      const usage = { characters: prompt.length, seconds: seconds * count, images: count };
+      const seconds = asked ?? (takes && longestOf(takes)) ?? Math.max(0, ...sources.map((one) => one.seconds ?? 0));
+      const pictures = sources.filter(({ kind }) => kind === 'image').length;
+      const usage = {
+        inputTokens: Buffer.byteLength(prompt) + pictures * PICTURE_TOKENS, // no tokenizer makes more of a text
+        characters: prompt.length,
+        seconds: seconds * count,
+        images: count,
+      };
       return { micros: microsOf(price, usage), source: 'estimate' };
     },
     async download(output) {

@@ -126,16 +126,12 @@ export async function createJobOnce(deps: Deps, owner: JobOwner, wanted: NewMedi
   return createJob(deps, owner, wanted);
 }
 
-/** The greatest cost of a request, if there is a price: a transcription lasts as long as what it starts from. */
-export function estimateOf(
+/** The greatest cost of a request, if there is a price. */
+export const estimateOf = (
   service: Pick<MediaService, 'estimate'>,
   { operation, request, model }: { operation: MediaOperation; request: AskedJob; model: string | null },
-  sources: readonly { seconds: number | null }[],
-): number | undefined {
-  const seconds = Math.max(0, ...sources.map((source) => source.seconds ?? 0));
-  const asked = { ...request, operation, model, ...(operation === 'transcription' && { seconds }) };
-  return service.estimate(asked)?.micros;
-}
+  sources: readonly SourceFile[],
+): number | undefined => service.estimate({ ...request, operation, model, sources })?.micros;
 
 /** What a job would cost at most, and who would do it; `sources` are files that are not made yet. */
 export interface MediaQuote {
@@ -159,7 +155,7 @@ export async function quoteJob(
   const asked = { ...request, sources: sources.map((kind) => ({ kind, publicUrl: deps.backendUrl }) as SourceFile) };
   const [first] = takingOf(candidates, operation, asked as Omit<AskedMedia, 'operation' | 'model'>, '');
   const { adapter, use, model } = first!; // else the check has thrown
-  const cost = deps.providers.mediaService(adapter, use).estimate({ operation, ...request, model } as Estimated);
+  const cost = deps.providers.mediaService(adapter, use).estimate({ operation, ...asked, model } as Estimated);
   return { domain: 'media', providerId: adapter.id, model, micros: cost?.micros };
 }
 type Estimated = Parameters<ReturnType<MediaJobsDeps['providers']['mediaService']>['estimate']>[0];
@@ -242,7 +238,7 @@ async function sourcesOf(
   orgId: string,
   ids: readonly string[],
   at: string,
-): Promise<(SourceFile & { seconds: number | null })[]> {
+): Promise<SourceFile[]> {
   const unread = AbortSignal.abort(); // what they hold is read when the provider is asked
   return Promise.all(
     ids.map(async (id, n) => {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { microsOf, type Price } from '../../../src/providers/kit/declare/cost.ts';
 import { mediaPriceOf } from '../../../src/providers/media/_prices.ts';
-import type { CallUsage } from '../../../src/providers/registry/index.ts';
+import type { CallUsage, MediaDone, MediaOperation } from '../../../src/providers/registry/index.ts';
+import { picture, PROMPT, sound } from '../../support/peers/media-suite.ts';
+import { type Exchange, sharedWire } from '../../support/peers/provider-suite.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 
 describe('the table of prices', () => {
@@ -50,4 +52,110 @@ describe('the table of prices', () => {
     const price: Price = mediaPriceOf(id, model)!;
     expect(microsOf(price, usage)).toBe(Math.round(dollars * 1_000_000));
   });
+});
+
+type Providers = ReturnType<typeof localProviders>;
+/** A provider with the key and, where they are given, the prices of its owner. */
+function opened(providers: Providers, id: string, prices?: string) {
+  const adapter = providers.list('media').find((one) => one.id === id)!;
+  const values = { apiKey: 'the-key', endpoint: 'https://acme.openai.azure.com', ...(prices && { prices }) };
+  return providers.mediaService(adapter, { orgId: null, values });
+}
+
+describe('a result that is priced by tokens', () => {
+  const drawn = { model: 'gpt-image-2', prompt: PROMPT };
+  const image: Exchange = {
+    asks: {
+      method: 'POST',
+      url: 'https://api.openai.com/v1/images/generations',
+      headers: { authorization: 'Bearer the-key' },
+      json: drawn,
+    },
+    says: { json: { data: [{ b64_json: 'b25l' }], usage: { input_tokens: 50, output_tokens: 200 } } },
+  };
+  const spoken = { model: 'gemini-3.8-flash-tts', prompt: PROMPT };
+  const speechConfig = { voiceConfig: { prebuiltVoiceConfig: { voiceName: 'Kore' } } };
+  const speech: Exchange = {
+    asks: {
+      method: 'POST',
+      url: 'https://generativelanguage.googleapis.com/v1beta/models/gemini-3.8-flash-tts:generateContent',
+      headers: { 'x-goog-api-key': 'the-key' },
+      json: {
+        contents: [{ role: 'user', parts: [{ text: PROMPT }] }],
+        generationConfig: { responseModalities: ['AUDIO'], speechConfig },
+      },
+    },
+    says: {
+      json: {
+        candidates: [{ content: { parts: [{ inlineData: { mimeType: 'audio/wav', data: 'b25l' } }] } }],
+        usageMetadata: { promptTokenCount: 8, candidatesTokenCount: 50 },
+      },
+    },
+  };
+  const OWN = '{"gpt-image-2": {"input": 4, "output": 15}}';
+  const OWN_MOST = '{"gpt-image-2": {"input": 4, "output": 15, "perImage": 0.2}}';
+
+  test.each([
+    ['a picture', 'openai', 'image', drawn, image, undefined, 6_400],
+    ['a picture by the price of its owner', 'openai', 'image', drawn, image, OWN, 3_200],
+    ['a picture of which its owner prices the most too', 'openai', 'image', drawn, image, OWN_MOST, 3_200],
+    ['speech', 'google', 'speech', spoken, speech, undefined, 504],
+  ] as const)(
+    'is paid for by the tokens that its answer counts: %s',
+    async (_, id, operation, asked, heard, own, micros) => {
+      const wire = await sharedWire();
+      await using providers = localProviders({ outbound: wire.outbound });
+      wire.plays([heard]);
+      const done = await opened(providers, id, own).start({ operation, ...asked, sources: [], key: 'k' });
+      expect((done as MediaDone).cost).toEqual({ micros, source: 'price_table' });
+    },
+  );
+
+  test('has no cost of its own where its answer counts no tokens, so that the estimate stands', async () => {
+    const wire = await sharedWire();
+    await using providers = localProviders({ outbound: wire.outbound });
+    wire.plays([{ ...image, says: { json: { data: [{ b64_json: 'b25l' }] } } }]);
+    const done = await opened(providers, 'openai').start({ operation: 'image', ...drawn, sources: [], key: 'k' });
+    expect((done as MediaDone).cost).toBeUndefined();
+  });
+
+  test("is estimated by the most that the table knows where its owner's price says none", async () => {
+    await using providers = localProviders();
+    const asked = { operation: 'image', ...drawn, count: 2 } as const;
+    const inputMicros = 4 * PROMPT.length;
+    expect(opened(providers, 'openai', OWN).estimate(asked)?.micros).toBe(500_000 + inputMicros);
+    expect(opened(providers, 'openai', OWN_MOST).estimate(asked)?.micros).toBe(400_000 + inputMicros);
+  });
+
+  test('has no estimate where nobody knows the most, so that no cap lets it pass unbounded', async () => {
+    await using providers = localProviders();
+    const asked = { operation: 'image', model: 'my-drawer', prompt: PROMPT } as const;
+    const own = (price: string) => opened(providers, 'azure', `{"my-drawer": ${price}}`).estimate(asked);
+    expect(own('{"input": 8, "output": 30}')).toBeUndefined();
+    expect(own('{"input": 8, "output": 30, "perImage": 0.3}')?.micros).toBe(300_000 + 8 * PROMPT.length);
+    expect(own('{"input": 0, "output": 0}')?.micros).toBe(0); // a server of its own
+  });
+
+  test('is estimated with the tokens of the pictures that it starts from', async () => {
+    await using providers = localProviders();
+    const estimated = (sources: number) =>
+      opened(providers, 'openai').estimate({
+        operation: 'edit',
+        ...drawn,
+        sources: Array.from({ length: sources }, () => picture),
+      })!.micros;
+    expect(estimated(16) - estimated(1)).toBe(15 * 8_000 * 8);
+    expect(estimated(1)).toBeGreaterThan(250_000 + 8_000 * 8);
+  });
+});
+
+test('what lasts as long as the sound that it starts from is estimated by the length of the sound', async () => {
+  await using providers = localProviders();
+  const estimated = (id: string, operation: MediaOperation, model: string) =>
+    opened(providers, id).estimate({ operation, model, prompt: PROMPT, sources: [picture, sound] })?.micros;
+  expect(estimated('ltx', 'avatar', 'ltx-2-3-pro')).toBe(7 * 320_000);
+  expect(estimated('openai', 'transcription', 'whisper-1')).toBe(700);
+  expect(opened(providers, 'ltx').estimate({ operation: 'video', model: 'ltx-2-3-pro', seconds: 6 })?.micros).toBe(
+    6 * 320_000,
+  );
 });

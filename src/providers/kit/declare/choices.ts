@@ -48,7 +48,7 @@ export function pricesOf(values: Values): Readonly<Record<string, Price>> {
 /** The option with prices of the owner, which come before those of the table. */
 export const pricesField: Field = text('Prices', {
   required: false,
-  help: 'US dollars by model, as JSON: {"model": {"input": 1.25, "output": 10}}, per million tokens; also cached, characters (per million), perImage, perSecond, perCall',
+  help: 'US dollars by model, as JSON: {"model": {"input": 1.25, "output": 10}}, per million tokens; also cached, characters (per million), perImage, perSecond, perCall. For media that is priced by tokens, perImage, perSecond and characters are the most that one costs',
   fault(value) {
     try {
       const { error } = Prices.safeParse(JSON.parse(value));
