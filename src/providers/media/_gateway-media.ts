@@ -108,14 +108,14 @@ async function spoken({ large }: MediaLine, model: string | null, text: string, 
   return paid(answer, { outputs: [answer.audio], usage: { characters: text.length } });
 }
 
-async function heard({ large }: MediaLine, { model, sources: [file], seconds }: MediaRequest) {
+async function heard({ large }: MediaLine, { model, sources: [file] }: MediaRequest) {
   const answer = await large('/v4/ai/transcription-model', Transcript, {
     ...callOf('transcription', model, { audio: inBase64(file!), mediaType: file!.contentType }),
     answerBytes: TRANSCRIPT_BYTES,
     timeoutMs: OPERATION_MS.speech,
     creates: true,
   });
-  const length = answer.durationInSeconds ?? seconds;
+  const length = answer.durationInSeconds ?? file!.seconds;
   const segments = answer.segments?.map(({ text, startSecond, endSecond }) => ({
     from: startSecond,
     to: endSecond,

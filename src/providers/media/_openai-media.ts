@@ -121,8 +121,7 @@ export function openaiMedia(brand: Brand = {}): (line: MediaLine) => MediaCalls 
       async transcription(request) {
         const multipart = (brand.transcription ?? heard)(request);
         const told = await transcribed(line, `${under}/audio/transcriptions`, Transcript, { multipart });
-        // the length of the sound is known where the answer does not tell it
-        const length = told.usage?.seconds ?? told.duration ?? request.seconds;
+        const length = told.usage?.seconds ?? told.duration ?? request.sources[0]?.seconds;
         const segments = told.segments ? told.segments.map(segmentOf) : wholeText(told.text.trim(), length);
         return withCost(told, cost, { outputs: [], segments, usage: length === undefined ? {} : { seconds: length } });
       },

@@ -67,9 +67,9 @@ export default media({
         }),
         cost,
       ),
-      async transcription({ model, language, sources, seconds }) {
+      async transcription({ model, language, sources: [file] }) {
         const { words } = await transcribed(line, '/v1/speech-to-text', Transcript, {
-          multipart: { model_id: model!, language_code: language, timestamps_granularity: 'word', file: sources[0] },
+          multipart: { model_id: model!, language_code: language, timestamps_granularity: 'word', file },
         });
         const spoken = words.flatMap(({ text: word, type, start, end }) =>
           type === 'word' && typeof start === 'number' ? [{ from: start, to: end ?? start, text: word }] : [],
@@ -77,7 +77,7 @@ export default media({
         return {
           outputs: [],
           segments: segmentsOf(spoken),
-          usage: { seconds: seconds ?? Math.ceil(words.at(-1)?.end ?? 0) },
+          usage: { seconds: file?.seconds ?? Math.ceil(words.at(-1)?.end ?? 0) },
         };
       },
     }),

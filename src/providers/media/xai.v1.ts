@@ -79,13 +79,13 @@ export default media({
   connect: (line) =>
     operations(
       {
-        async transcription({ language, sources, seconds }) {
+        async transcription({ language, sources: [file] }) {
           const {
             text,
             words,
-            duration = seconds,
+            duration = file?.seconds,
           } = await line.http.post('/stt', Transcript, {
-            multipart: { language, file: sources[0] },
+            multipart: { language, file },
             timeoutMs: OPERATION_MS.speech,
             creates: true,
           });

@@ -348,6 +348,7 @@ describe('videos, voices and captions', () => {
       201,
       ['srt', 'vtt'],
     ]);
+    expect(maker.jobs('').at(-1)!.body['files']).toEqual([expect.objectContaining({ seconds: expect.any(Number) })]);
     const [srt, vtt] = await Promise.all(
       captions.body.map(async ({ path }: { path: string }) => {
         const answer = await ann.client.get(new URL(path).pathname);

@@ -124,7 +124,7 @@ export function makerAdapter(id: string, { find = true, cancel = true, rhythm }:
           micros,
         } = await http.post('/jobs', Started, {
           creates: true,
-          json: { ...request, operation, files: sources.map(({ name, size }) => ({ name, size })) },
+          json: { ...request, operation, files: sources.map(({ name, size, seconds }) => ({ name, size, seconds })) },
         });
         return results
           ? { state: 'done', ...resultsOf({ results, micros }, 'image') }
