@@ -19,8 +19,10 @@ export interface Takes {
   /** Greatest number of outputs of one call. */
   count?: number;
   voices?: readonly string[] | 'any';
-  /** Whether it takes a language (BCP 47). */
-  languages?: true;
+  /** Whether it takes a language (BCP 47), or the codes of those that it takes. */
+  languages?: true | readonly string[];
+  /** A Han character of the text counts, and costs, as two. */
+  hanTwice?: true;
   /**
    * Kinds of files of the library that it starts from, with how many. `fetched`: the provider fetches them itself, from
    * `SourceFile.publicUrl`.

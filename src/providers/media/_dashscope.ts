@@ -81,11 +81,24 @@ export const dashscopePictures: Job = {
   usage: { images: { at: 'usage.image_count' } },
 };
 
+/** The languages of speech by their codes; it finds the language itself where none is named. */
+export const SPEECH_LANGUAGES: Readonly<Record<string, string>> = {
+  zh: 'Chinese',
+  en: 'English',
+  de: 'German',
+  it: 'Italian',
+  pt: 'Portuguese',
+  es: 'Spanish',
+  ja: 'Japanese',
+  ko: 'Korean',
+  fr: 'French',
+  ru: 'Russian',
+};
 /** Speech in one call. */
 export const dashscopeSpeech: Job = {
   submit: asJson(GENERATION, ({ model, prompt, voice, language }) => ({
     model,
-    input: { text: prompt, voice, language_type: language },
+    input: { text: prompt, voice, language_type: language && SPEECH_LANGUAGES[language] },
   })),
   outputs: 'output.audio.url',
   usage: { characters: { at: 'usage.characters' } },

@@ -26,6 +26,8 @@ export const defaultModelOf = ({ models, actions }: Spec, operation: MediaOperat
 const oneOf = (values: readonly string[] | undefined, meaning: string) =>
   values?.length ? z.enum(values as [string, ...string[]]).meta({ description: meaning }) : undefined;
 
+const LANGUAGE = z.string().regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$/);
+
 function secondsOf(seconds: Takes['seconds']) {
   if (seconds === undefined) return undefined;
   if ('from' in seconds) return z.number().min(seconds.from).max(seconds.to);
@@ -70,12 +72,7 @@ export function mediaInputOf(takes: Takes, source: z.ZodType) {
     seconds: takes.secondsNeeded ? lasting : lasting?.optional(),
     count: count === undefined ? undefined : z.int().min(1).max(count).optional(),
     voice: (voices === 'any' ? z.string().trim().min(1).max(200) : oneOf(voices, 'Name of the voice'))?.optional(),
-    language:
-      languages &&
-      z
-        .string()
-        .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$/)
-        .optional(),
+    language: (languages === true ? LANGUAGE : oneOf(languages, 'Code of the language'))?.optional(),
     options: optionsOf(takes),
     sources: sources && (sources.min > 0 ? listOf(source, sources) : listOf(source, sources).optional()),
   };

@@ -157,7 +157,7 @@ const PRICES: Readonly<Record<string, Readonly<Record<string, Price>>>> = {
     'qwen-image-2.0': image(0.035),
     'z-image-turbo': image(0.03),
     'qwen-image': image(0.035),
-    'qwen3-tts-flash': characters(100),
+    'qwen3-tts-flash': characters(11.4682), // of Beijing, 0.8 yuan for 10,000
   },
   recraft: {
     recraftv4_1: image(0.04),

@@ -22,6 +22,7 @@ const UNITS = [
   ['perSecond', 'seconds'],
   ['characters', 'characters'],
 ] as const;
+const HAN = /\p{Script=Han}/gu;
 /** No picture that an operation starts from makes more tokens. */
 const PICTURE_TOKENS = 8_000;
 
@@ -105,7 +106,7 @@ export function serveMedia(adapter: MediaAdapter, line: MediaLine, own: Readonly
       const pictures = sources.filter(({ kind }) => kind === 'image').length;
       const usage = {
         inputTokens: Buffer.byteLength(prompt) + pictures * PICTURE_TOKENS, // no tokenizer makes more of a text
-        characters: prompt.length,
+        characters: prompt.length + (takes?.hanTwice ? (prompt.match(HAN) ?? []).length : 0),
         seconds: seconds * count,
         images: count,
       };

@@ -1,9 +1,23 @@
 import { alike, fetchedFiles, media, type Takes } from './_contract.ts';
-import { dashscope, dashscopePictures, dashscopeSpeech, dashscopeTask, pixels } from './_dashscope.ts';
+import {
+  dashscope,
+  dashscopePictures,
+  dashscopeSpeech,
+  dashscopeTask,
+  pixels,
+  SPEECH_LANGUAGES,
+} from './_dashscope.ts';
 import { jobPoll } from './_job-poll.ts';
 
 const sizes = ['1024x1024', '1328x1328', '1664x928', '928x1664', '1472x1104', '1104x1472'];
 const image: Takes = { sizes, count: 6, promptLength: 800 };
+const speech: Takes = {
+  promptLength: 600,
+  voices: 'any',
+  languages: Object.keys(SPEECH_LANGUAGES),
+  hanTwice: true,
+  anyOf: [['voice']],
+};
 const edit: Takes = { ...image, sources: fetchedFiles(1, 3, 'image') };
 
 /** https://www.alibabacloud.com/help/en/model-studio */
@@ -18,7 +32,7 @@ export default media({
   models: {
     ...alike({ image, edit }, 'qwen-image-2.0-pro', 'qwen-image-2.0'),
     ...alike({ image: { ...image, count: 1 } }, 'z-image-turbo', 'qwen-image'),
-    'qwen3-tts-flash': { speech: { promptLength: 600, voices: 'any', languages: true, anyOf: [['voice']] } },
+    'qwen3-tts-flash': { speech },
   },
   rhythm: { everyMs: 5_000, mostMs: 1_800_000, keptMs: 86_400_000 },
   connect: jobPoll(

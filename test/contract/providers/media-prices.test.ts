@@ -24,6 +24,7 @@ describe('the table of prices', () => {
 
   // Examples as providers publish them: what was used, and the dollars that it costs.
   test.each<[string, string, CallUsage, number]>([
+    ['qwen', 'qwen3-tts-flash', { characters: 10_000 }, 0.114682], // of Beijing; 0.1 in Singapore
     ['stability-ai', 'stable-image-core', { images: 1 }, 0.03], // 3 credits of a cent
     ['stability-ai', 'stable-image-ultra', { images: 1 }, 0.08], // 8 credits
     ['stability-ai', 'sd3.5-large', { images: 2 }, 0.13], // 6.5 credits each
@@ -158,4 +159,14 @@ test('what lasts as long as the sound that it starts from is estimated by the le
   expect(opened(providers, 'ltx').estimate({ operation: 'video', model: 'ltx-2-3-pro', seconds: 6 })?.micros).toBe(
     6 * 320_000,
   );
+});
+
+test.each([
+  ['qwen', 'qwen3-tts-flash', 11.4682],
+  ['minimax', 'speech-2.8-hd', 100],
+])('%s counts a Han character as two, and so do its estimates', async (id, model, price) => {
+  await using providers = localProviders();
+  const estimated = (prompt: string) => opened(providers, id).estimate({ operation: 'speech', model, prompt })?.micros;
+  expect(estimated('good morning')).toBe(Math.ceil(12 * price));
+  expect(estimated('\u65e9\u4e0a\u597d!')).toBe(Math.ceil(7 * price));
 });

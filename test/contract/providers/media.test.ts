@@ -137,6 +137,22 @@ test.each([
   );
 });
 
+test('qwen reads in the languages that it knows by name, and in no other', () => {
+  const spoken = {
+    operation: 'speech' as const,
+    model: 'qwen3-tts-flash',
+    prompt: PROMPT,
+    voice: 'Cherry',
+    sources: [],
+  };
+  for (const language of ['zh', 'en', 'de', 'it', 'pt', 'es', 'ja', 'ko', 'fr', 'ru'])
+    expect(() => checkMediaRequest(adapterOf('qwen'), { ...spoken, language })).not.toThrow();
+  for (const language of ['nl', 'English', 'auto'])
+    expect(() => checkMediaRequest(adapterOf('qwen'), { ...spoken, language })).toThrow(
+      expect.objectContaining({ status: 400, extra: { errors: [expect.objectContaining({ field: 'language' })] } }),
+    );
+});
+
 test('each model of OpenAI reads in its own voices', () => {
   const voicesOf = (model: string) => takesOf(adapterOf('openai'), 'speech', model)!.voices;
   const first = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
