@@ -72,7 +72,7 @@ export const pixels = (size: string | undefined) => size?.replace('x', '*');
 
 /** Pictures in one call, from a text and pictures, which come first. */
 export const dashscopePictures: Job = {
-  submit: asJson(GENERATION, ({ model, prompt, size, count, images }) => ({
+  submit: asJson(GENERATION, ({ model, prompt, size, count = 1, images }) => ({
     model,
     input: { messages: [{ role: 'user', content: [...images.map((image) => ({ image })), { text: prompt }] }] },
     parameters: { size: pixels(size), n: count, watermark: false },

@@ -61,7 +61,7 @@ export default media({
   connect: jobPoll(
     {
       image: {
-        submit: asJson('/studio/images/generate', ({ model, prompt, ratio, count, images }) => ({
+        submit: asJson('/studio/images/generate', ({ model, prompt, ratio, count = 1, images }) => ({
           model_id: model,
           prompt,
           ...(images.length > 0 && { image_urls: images }),

@@ -8,7 +8,8 @@ import { pixelsOf } from './_operations.ts';
 
 const sizeOf = ({ size = '1024x1024' }: MediaRequest) => pixelsOf(size);
 const sizes = ['1024x1024', '1536x1024', '1024x1536', '1360x768', '768x1360'];
-const image: Takes = { sizes, count: 8, promptLength: 1_500 };
+/** More than four pictures are made only where neither side is over 768 pixels. */
+const image: Takes = { sizes, count: 4, promptLength: 1_500 };
 const video: Takes = {
   promptLength: 1_500,
   sizes: ['480', '720', '1080'],
@@ -66,15 +67,7 @@ export default media({
   errorOf: shaped({ status: z.literal([400, 402]), error: z.string().regex(/tokens|credits/i) }, 'exhausted'),
   hub: true,
   models: {
-    ...alike({ image }, ...OWN),
-    ...alike(
-      { image: { ...image, count: 4 } },
-      'nano-banana-2',
-      'gpt-image-2',
-      'recraft-v4-pro',
-      'seedream-4.5',
-      'gemini-image-2',
-    ),
+    ...alike({ image }, ...OWN, 'nano-banana-2', 'gpt-image-2', 'recraft-v4-pro', 'seedream-4.5', 'gemini-image-2'),
     ...alike({ video }, 'MOTION2', 'VEO3', 'VEO3FAST', 'KLING2_5'),
   },
   actions: { upscale: { prompt: 'optional', sources: sentFiles(1, 1, 'image') } },
@@ -89,7 +82,7 @@ export default media({
             modelId: request.model,
             prompt: request.prompt,
             ...sizeOf(request),
-            num_images: request.count,
+            num_images: request.count ?? 1, // else four
             public: false,
           },
         }),
@@ -102,7 +95,7 @@ export default media({
           json: {
             model: request.model,
             public: false,
-            parameters: { prompt: request.prompt, ...sizeOf(request), quantity: request.count },
+            parameters: { prompt: request.prompt, ...sizeOf(request), quantity: request.count ?? 1 },
           },
         }),
         PICTURES,

@@ -41,7 +41,7 @@ export default media({
       task: dashscopeTask(
         '/services/aigc/text2image/image-synthesis',
         'output.results.*.url',
-        ({ prompt, size, count }) => ({
+        ({ prompt, size, count = 1 }) => ({
           input: { prompt },
           parameters: { size: pixels(size), n: count },
         }),

@@ -153,6 +153,15 @@ test('qwen reads in the languages that it knows by name, and in no other', () =>
     );
 });
 
+test('leonardo is asked for four pictures at most, since each of its sizes is wider than 768', () => {
+  const { models } = adapterOf('leonardo');
+  const drawing = models.flatMap(({ id, operations: { image } }) => (image ? [{ id, image }] : []));
+  expect(drawing.map(({ image }) => image.count)).toEqual(drawing.map(() => 4));
+  expect(
+    drawing.flatMap(({ image }) => image.sizes!).every((size) => Math.max(...size.split('x').map(Number)) > 768),
+  ).toBe(true);
+});
+
 test('each model of OpenAI reads in its own voices', () => {
   const voicesOf = (model: string) => takesOf(adapterOf('openai'), 'speech', model)!.voices;
   const first = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
