@@ -57,7 +57,7 @@ const ROOMS = {
   insights: { analytics: [], competitors: [], streaks: [] },
   studio: {
     budget: [],
-    models: [],
+    models: ['budget'],
     text: ['budget', 'models'],
     'media-jobs': ['budget', 'models'],
     collaboration: [],

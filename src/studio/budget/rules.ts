@@ -1,4 +1,4 @@
-import { AppError, invalidField } from '../../platform/kernel/index.ts';
+import { AppError, fieldError } from '../../platform/kernel/index.ts';
 import type { Cost, CostSource } from '../../providers/registry/index.ts';
 
 export type BudgetDomain = 'ai' | 'media';
@@ -58,6 +58,9 @@ export function capOf({ providers, ...all }: BudgetRules, window: BudgetWindow):
 
 const dollars = (cents: number): string => `${(cents / 100).toFixed(2)} US dollars`;
 
+/** Nothing was asked: a cap has no room for the call, or holds where its model has no price. */
+export class BudgetRefusal extends AppError {}
+
 /** Refuses a call whose reservation a cap has no room for; `windows` count it already. */
 export function checkCaps(budget: BudgetRules, windows: readonly BudgetWindow[]): void {
   for (const window of windows) {
@@ -65,7 +68,7 @@ export function checkCaps(budget: BudgetRules, windows: readonly BudgetWindow[])
     if (cap === null || window.spent + window.reserved <= cap * MICROS_PER_CENT) continue;
     const { domain, providerId, period } = window;
     const place = domain === '' ? 'all providers' : `the ${domain} provider ${providerId}`;
-    throw new AppError(
+    throw new BudgetRefusal(
       'limit_exceeded',
       `The AI budget of this ${period} for ${place} has no room for this (${dollars(cap)}): raise the cap, or wait for the next ${period} (UTC)`,
       { limit: 'ai_budget', max: cap, period, ...(domain !== '' && { domain, provider: providerId }) },
@@ -82,7 +85,7 @@ export function checkProgramCap(
   if (call.micros === undefined) throw noPrice(call);
   const day = windows.find(({ domain }) => domain === 'program');
   if (day && day.spent + day.reserved > cap * MICROS_PER_CENT)
-    throw new AppError(
+    throw new BudgetRefusal(
       'limit_exceeded',
       `What this key or app may spend on AI in a day has no room for this (${dollars(cap)}): wait for the next day (UTC)`,
       { limit: 'ai_budget', max: cap, period: 'day' },
@@ -98,12 +101,14 @@ export function checkPriced(
   if (windows.some((window) => capOf(budget, window) !== null)) throw noPrice(call);
 }
 
-const noPrice = ({ providerId, model }: { providerId: string; model?: string | null | undefined }): AppError =>
-  invalidField(
+function noPrice({ providerId, model }: { providerId: string; model?: string | null | undefined }): BudgetRefusal {
+  const fault = fieldError(
     'model',
     `no price is known for ${model ?? 'this operation'} of ${providerId}, and a budget cap holds: set its price in the option prices of the setting of ${providerId}`,
     'no_price',
   );
+  return new BudgetRefusal('validation_failed', fault.message, { errors: [fault] });
+}
 
 /** The percentages of its cap that a window has reached and that were not announced yet, the smallest first. */
 export function percentsReached(budget: BudgetRules, window: BudgetWindow): number[] {

@@ -8,7 +8,7 @@ import type {
   MediaService,
   SourceFile,
 } from '../../providers/registry/index.ts';
-import { costTold } from '../budget/index.ts';
+import { BudgetRefusal, costTold } from '../budget/index.ts';
 import { callbackUrlOf } from './callback.ts';
 import { copyResults, isRemote } from './copy.ts';
 import { estimateOf, reservationOf } from './create.ts';
@@ -216,8 +216,8 @@ async function unable(deps: StepDeps, job: ClaimedJob, error: AppError): Promise
       );
     });
   } catch (refusal) {
-    if (!(refusal instanceof AppError) || refusal.status >= 500) throw refusal;
-    await finishJob(deps, job, { ...failed(refusal), billing: 'release' }); // a cap has no room for the next provider
+    if (!(refusal instanceof BudgetRefusal)) throw refusal;
+    return unable(deps, { ...job, fallbacks }, error);
   }
   deps.wake();
 }

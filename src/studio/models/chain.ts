@@ -1,4 +1,5 @@
 import { AppError, ProviderError, type ProviderFailure } from '../../platform/kernel/index.ts';
+import { BudgetRefusal } from '../budget/index.ts';
 
 /** Failures that cost nothing and say nothing of the content: another provider may do it. */
 const PASSED_ON: ReadonlySet<ProviderFailure> = new Set(['unavailable', 'rate_limited', 'exhausted', 'reauthorize']);
@@ -15,8 +16,8 @@ export const providerFailureOf = (error: unknown, { id, title }: { id: string; t
 
 /**
  * Runs the attempt with one candidate after another, until one succeeds or fails in a way that is final: for its content
- * (`rejected`), or for a call that may have been paid for (`lost`). When all are unable, the failure of the first is
- * thrown.
+ * (`rejected`), or for a call that may have been paid for (`lost`). One that the budget refuses is unable, too, unless it
+ * is the first: its refusal is final. When all are unable, the failure of the first is thrown.
  */
 export async function firstAnswer<C extends { adapter: { id: string; title: string } }, T>(
   candidates: readonly C[],
@@ -28,7 +29,11 @@ export async function firstAnswer<C extends { adapter: { id: string; title: stri
       return await attempt(candidate);
     } catch (error) {
       const failure = providerFailureOf(error, candidate.adapter);
-      if (!(error instanceof ProviderError && PASSED_ON.has(error.failure))) throw failure;
+      const isUnable =
+        error instanceof ProviderError
+          ? PASSED_ON.has(error.failure)
+          : error instanceof BudgetRefusal && failures.length > 0;
+      if (!isUnable) throw failure;
       failures.push(failure);
     }
   }

@@ -310,6 +310,24 @@ describe('providers that cannot', () => {
     expect(left).toHaveLength(0);
   });
 
+  test.each([
+    ['whose cap has no room is passed: the one behind it is asked', true],
+    ['whose cap has no room leaves the failure of the one before it, where nobody is behind it', false],
+  ])('a next provider %s [S194]', async (_, hasThird) => {
+    const ben = await world.app.signUp();
+    for (const id of hasThird ? ['maker', 'spare', 'blind'] : ['maker', 'spare']) await setProvider(ben, id);
+    const cap = { domain: 'media', providerId: 'spare', dailyCents: 0, monthlyCents: null };
+    expect((await ben.client.put('/ai/budget', { providers: [cap] })).status).toBe(200);
+    const { id, prompt } = await begin({ submit: [{ status: 402 }, 'accept'], micros: 9_000 }, {}, ben);
+    work();
+    await world.comes(id, hasThird ? 'done' : 'failed');
+    expect(await world.row(id)).toMatchObject(
+      hasThird ? { provider_id: 'blind', error: null } : { provider_id: 'maker', error_code: 'provider_failed' },
+    );
+    expect(maker.submits(prompt)).toBe(hasThird ? 2 : 1);
+    expect(await db.sql`select from ai_reservations where org_id = ${ben.orgId}`).toHaveLength(0);
+  });
+
   test('a refusal of the content does not go on', async () => {
     const ben = await world.app.signUp();
     await setProvider(ben, 'maker');

@@ -155,6 +155,54 @@ describe('who writes a text', () => {
   });
 });
 
+describe('a cap at a later provider', () => {
+  const capped = (providerId: string) => ({
+    providers: [{ domain: 'ai', providerId, dailyCents: 0, monthlyCents: null }],
+  });
+  /** Acme asks to wait, and what is written comes of those behind it. */
+  async function written() {
+    const usual = acme.reply;
+    acme.reply = () => {
+      throw new ProviderError('rate_limited', 'Too fast', { retryAfterMs: 7_000 });
+    };
+    const answer = await write();
+    acme.reply = usual;
+    return answer;
+  }
+  const REFUSALS: [string, { isPriced: boolean }, object][] = [
+    ['its cap has no room', { isPriced: true }, capped('globex')],
+    ['its model has no price', { isPriced: false }, { dailyCents: 100 }],
+  ];
+
+  test.each(REFUSALS)('is passed where %s: the one behind it is asked [S194]', async (_, setting, budget) => {
+    await world.setUp('acme');
+    await world.setUp('globex', setting);
+    await world.setUp('listing');
+    await world.ann.client.put('/ai/budget', budget);
+    const before = globex.asked.length;
+    expect(await written()).toMatchObject({ status: 200, body: { providerId: 'listing' } });
+    expect(globex.asked.length).toBe(before);
+  });
+
+  test.each(REFUSALS)('leaves the failure of the first where %s, and nobody is behind it [S194]', async (...given) => {
+    const [, setting, budget] = given;
+    await world.setUp('acme');
+    await world.setUp('globex', setting);
+    await world.ann.client.put('/ai/budget', budget);
+    expect(await written()).toMatchObject({
+      status: 502,
+      body: { provider: 'acme', failure: 'rate_limited', retryAfter: 7 },
+    });
+  });
+
+  test('is the answer where it is that of the first, whoever is behind it [S194]', async () => {
+    await world.setUp('acme');
+    await world.setUp('globex');
+    await world.ann.client.put('/ai/budget', capped('acme'));
+    expect(await write()).toMatchObject({ status: 402, body: { limit: 'ai_budget', provider: 'acme' } });
+  });
+});
+
 describe('GET /ai/models', () => {
   test('lists what each provider has; one that hangs or fails keeps its known ones and delays no other [S193]', async () => {
     for (const id of ['mute', 'broken', 'listing', 'globex']) await world.setUp(id);
