@@ -59,7 +59,12 @@ export function capOf({ providers, ...all }: BudgetRules, window: BudgetWindow):
 const dollars = (cents: number): string => `${(cents / 100).toFixed(2)} US dollars`;
 
 /** Nothing was asked: a cap has no room for the call, or holds where its model has no price. */
-export class BudgetRefusal extends AppError {}
+export class BudgetRefusal extends AppError {
+  /** The cap is not of one provider: what follows has no room either. */
+  get isOfAll(): boolean {
+    return this.code === 'limit_exceeded' && this.extra['provider'] === undefined;
+  }
+}
 
 /** Refuses a call whose reservation a cap has no room for; `windows` count it already. */
 export function checkCaps(budget: BudgetRules, windows: readonly BudgetWindow[]): void {

@@ -10,6 +10,8 @@ export interface StepEnd {
   output?: Json;
   error?: string;
   errorCode?: string;
+  /** A cap over all providers has no room any more. */
+  isBudgetUsedUp?: boolean;
   /** Its media job is looked at again, for what it makes late. */
   lateInMs?: number | undefined;
 }

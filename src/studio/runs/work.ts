@@ -1,6 +1,7 @@
 import { atMost } from '../../platform/flow/index.ts';
 import { AppError, type ErrorCode } from '../../platform/kernel/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
+import { BudgetRefusal } from '../budget/index.ts';
 import { ClaimLost, openAsk, type UnsettledCall, writeUnsettled } from './ask.ts';
 import { type RunStepRow, setJob } from './claim-store.ts';
 import type { RunKind, StepTools } from './contract.ts';
@@ -82,7 +83,12 @@ const ABORT_MS = 1_000;
 /** Made once: the platform's own reason is an error with a stack for each. */
 const OVER = new Error('The step has ended');
 
-const failedBy = (error: AppError): StepEnd => ({ state: 'failed', error: error.message, errorCode: error.code });
+const failedBy = (error: AppError): StepEnd => ({
+  state: 'failed',
+  error: error.message,
+  errorCode: error.code,
+  isBudgetUsedUp: error instanceof BudgetRefusal && error.isOfAll,
+});
 
 /** The work, or the end of its time: nothing that it does can hold the step longer. */
 const raced = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
@@ -163,8 +169,8 @@ async function endWith(
   if (!run?.isEnded) return void (await settle());
   let round: readonly store.OrderedStep[] = found;
   const events = [stepEvent(step.name, end.state, end.error)];
-  // what a cap has no room for, later steps have none for either
-  if (end.errorCode === 'limit_exceeded') {
+  // what the cap over all providers has no room for, it has none for in later steps either
+  if (end.isBudgetUsedUp) {
     const error = 'The AI budget was used up before';
     const ended = await endOpenSteps(tx, key, { state: 'skipped', error }, { waitingOnly: true });
     for (const { name } of ended) events.push(stepEvent(name, 'skipped'));
