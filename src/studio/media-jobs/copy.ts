@@ -3,7 +3,7 @@ import { type MediaRoom, plainLine, urlOfKey } from '../../library/media/index.t
 import { AppError, ProviderError } from '../../platform/kernel/index.ts';
 import type { MediaAdapter, MediaOutput, MediaService, Segment } from '../../providers/registry/index.ts';
 import type { MediaJobsDeps } from './deps.ts';
-import { finishJob, endWithin } from './end.ts';
+import { endWithin, failedBy, finishJob } from './end.ts';
 import type { ClaimedJob, RemoteOutput } from './row.ts';
 import { KINDS_OF, LONGEST_AWAY_MS, MOST_COPIES, resultNameOf, pauseInMs } from './rules.ts';
 import { addResult, type EndedJob, repeatLater } from './store.ts';
@@ -118,5 +118,5 @@ async function refused(deps: MediaJobsDeps, job: ClaimedJob, error: unknown, isT
   );
 }
 
-const fail = async (deps: MediaJobsDeps, job: ClaimedJob, { code, message }: AppError): Promise<void> =>
-  void (await finishJob(deps, job, { state: 'failed', errorCode: code, error: message, billing: 'estimate' }));
+const fail = async (deps: MediaJobsDeps, job: ClaimedJob, error: AppError): Promise<void> =>
+  void (await finishJob(deps, job, { ...failedBy(error), billing: 'estimate' }));

@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/db/index.ts';
+import type { AppError } from '../../platform/kernel/index.ts';
 import { append } from '../../platform/outbox/index.ts';
 import type { MediaJobsDeps } from './deps.ts';
 import * as store from './store.ts';
@@ -15,6 +16,14 @@ type HowEnded = JobEnd & {
   /** Address of its first file. */
   path?: string | undefined;
 };
+
+/** The end of a job that has failed by this error. */
+export const failedBy = ({ code, message, extra: { limit, max } }: AppError) => ({
+  state: 'failed' as const,
+  errorCode: code,
+  error: message,
+  ...(code === 'limit_exceeded' && { exceeded: { limit: String(limit), max: Number(max) } }),
+});
 
 /** Ends a job with everything that follows from it, in one commit; false: it had ended, or is somebody else's. */
 export async function finishJob(deps: Deps, job: Ending, ended: HowEnded): Promise<boolean> {

@@ -57,10 +57,10 @@ export async function awaitJob(
 }
 
 /** Why a job failed, as an answer to whoever asked for it. */
-function failureOfJob({ id, providerId, errorCode, error, state }: JobRow): AppError {
+function failureOfJob({ id, providerId, errorCode, error, exceeded, state }: JobRow): AppError {
   const code = errorCode !== null && errorCode in STATUS ? (errorCode as ErrorCode) : undefined;
   const message = error ?? 'The job failed';
   if (code === undefined) return new AppError('conflict', message, { jobId: id, detail: state });
-  const extra = { jobId: id, detail: state, ...(code === 'provider_failed' && { provider: providerId }) };
-  return new AppError(code, message, code === 'limit_exceeded' ? { ...extra, limit: 'storage_gb' } : extra);
+  const provider = code === 'provider_failed' ? { provider: providerId } : {};
+  return new AppError(code, message, { jobId: id, detail: state, ...provider, ...exceeded });
 }

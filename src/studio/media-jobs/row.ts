@@ -14,6 +14,9 @@ export type JobProvider = {
 /** A result that lies at the provider. */
 export type RemoteOutput = Extract<MediaOutput, { url: string }>;
 
+/** The limit that had no room for what a job has made. */
+export type ExceededLimit = { limit: string; max: number };
+
 /** A job as people see it. */
 export interface JobRow {
   id: string;
@@ -31,6 +34,8 @@ export interface JobRow {
   costSource: CostSource | null;
   errorCode: string | null;
   error: string | null;
+  /** Of `limit_exceeded`. */
+  exceeded: ExceededLimit | null;
   /** Whether the reservation of its cost is over. */
   isSettled: boolean;
   createdAt: Date;
@@ -69,7 +74,7 @@ export const jobColumns = (sql: Sql): Fragment => sql`
   j.id, j.org_id as "orgId", j.user_id as "userId", j.operation, j.provider_id as "providerId",
   j.provider_version as version, j.model, j.state, j.cancel_asked_at is not null as "isCancelling", j.progress,
   j.file_ids as "fileIds", j.cost_micros::float8 as "costMicros", j.cost_source as "costSource",
-  j.error_code as "errorCode", j.error, j.settled_at is not null as "isSettled", j.created_at as "createdAt",
+  j.error_code as "errorCode", j.error, j.exceeded, j.settled_at is not null as "isSettled", j.created_at as "createdAt",
   j.ended_at as "endedAt"`;
 
 export const claimedJobColumns = (sql: Sql): Fragment => sql`

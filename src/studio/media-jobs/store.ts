@@ -3,7 +3,14 @@ import { type Database, groupCommit, retentionRule, rowsOlder, type Sql } from '
 import { isId } from '../../platform/kernel/index.ts';
 import type { Cost, MediaHandle, MediaOperation, Segment } from '../../providers/registry/index.ts';
 import type { JobClaim } from './claim-store.ts';
-import { type ClaimedJob, jobColumns, type JobProvider, type JobRow, type RemoteOutput } from './row.ts';
+import {
+  type ClaimedJob,
+  type ExceededLimit,
+  jobColumns,
+  type JobProvider,
+  type JobRow,
+  type RemoteOutput,
+} from './row.ts';
 import type { AskedJob, JobState } from './rules.ts';
 
 export interface NewJob extends JobProvider {
@@ -208,6 +215,7 @@ export interface JobEnd {
   state: Extract<JobState, 'done' | 'failed' | 'cancelled' | 'unknown'>;
   errorCode?: string;
   error?: string;
+  exceeded?: ExceededLimit;
   isStopped?: boolean;
 }
 /**
@@ -226,7 +234,7 @@ export type EndedJob = JobRow & Pick<ClaimedJob, 'reservation' | 'isExport'>;
 export async function endJob(
   sql: Sql,
   job: Ending,
-  { state, errorCode, error, isStopped = false }: JobEnd,
+  { state, errorCode, error, exceeded, isStopped = false }: JobEnd,
 ): Promise<EndedJob | undefined> {
   const isIt =
     'claim' in job
@@ -234,7 +242,8 @@ export async function endJob(
       : sql`j.id = ${job.id} and j.org_id = ${job.orgId} and ${FROM[job.from](sql)}`;
   const [row] = await sql<EndedJob[]>`
     update media_jobs j
-    set state = ${state}, error_code = ${errorCode ?? null}, error = ${error ?? null}, ended_at = now(), tries = 0,
+    set state = ${state}, error_code = ${errorCode ?? null}, error = ${error ?? null},
+      exceeded = ${exceeded ? sql.json(exceeded) : null}, ended_at = now(), tries = 0,
       outputs = null, segments = null, fallbacks = '[]', incarnation = null, claim = claim + 1,
       next_at = case when ${isStopped} and handle is not null then now() end,
       setting_id = case when ${isStopped} and handle is not null then setting_id end,

@@ -13,7 +13,7 @@ import { callbackUrlOf } from './callback.ts';
 import { copyResults, isRemote } from './copy.ts';
 import { estimateOf, reservationOf } from './create.ts';
 import type { MediaJobsDeps } from './deps.ts';
-import { finishJob } from './end.ts';
+import { failedBy, finishJob } from './end.ts';
 import type { ClaimedJob } from './row.ts';
 import {
   LONGEST_AWAY_MS,
@@ -74,15 +74,15 @@ async function broken(deps: StepDeps, job: ClaimedJob, error: AppError): Promise
       if (!job.isSubmit) return tries >= MOST_LOOK_UPS ? unknown(deps, job) : later(lookUpInMs(job.tries));
       if (tries < MOST_BREAKS) return later(pauseInMs(job.tries));
       // where it has left after all, the next step looks it up
-      if (!(await finishJob(deps, { ...job, isUnsent: true }, { ...failed(error), billing: 'release' })))
+      if (!(await finishJob(deps, { ...job, isUnsent: true }, { ...failedBy(error), billing: 'release' })))
         await store.repeatLater(deps.sql, job, { inMs: lookUpInMs(0), tries: 0 });
       return;
     case 'running':
       if (!job.isOverdue) return note(deps, job, { inMs: pauseInMs(job.tries) });
-      return void (await finishJob(deps, job, { ...failed(error), billing: 'estimate', isStopped: true }));
+      return void (await finishJob(deps, job, { ...failedBy(error), billing: 'estimate', isStopped: true }));
     case 'copying':
       if (tries < MOST_COPIES) return later(pauseInMs(job.tries));
-      return void (await finishJob(deps, job, { ...failed(error), billing: 'estimate' }));
+      return void (await finishJob(deps, job, { ...failedBy(error), billing: 'estimate' }));
     case 'done':
     case 'failed':
     case 'cancelled':
@@ -117,12 +117,6 @@ export function openOnce({ settings, providers }: Pick<MediaJobsDeps, 'settings'
   };
 }
 
-const failed = (error: AppError) => ({
-  state: 'failed' as const,
-  errorCode: error.code,
-  error: error.message,
-});
-
 async function requestOf(
   { media, backendUrl, signingKey }: Pick<MediaJobsDeps, 'media' | 'backendUrl' | 'signingKey'>,
   { id, orgId, operation, model, request: { sources: ids, ...request } }: ClaimedJob,
@@ -151,7 +145,7 @@ async function submit(deps: StepDeps, job: ClaimedJob): Promise<void> {
     const request = await requestOf(deps, job, over.signal);
     if (!request) {
       const gone = new AppError('conflict', 'A file that this starts from is no longer in the library');
-      return void (await finishJob(deps, job, { ...failed(gone), billing: 'release' }));
+      return void (await finishJob(deps, job, { ...failedBy(gone), billing: 'release' }));
     }
     const sent = await store.setSent(deps.sql, job);
     if (sent === undefined) return; // somebody else has it
@@ -172,13 +166,13 @@ async function refused(deps: StepDeps, job: ClaimedJob, opened: Opened, error: E
     return lookUp(deps, job, opened);
   }
   if (!(error instanceof ProviderError))
-    return void (await finishJob(deps, job, { ...failed(error), billing: 'release' }));
+    return void (await finishJob(deps, job, { ...failedBy(error), billing: 'release' }));
   switch (error.failure) {
     case 'lost':
       return lookUp(deps, job, opened);
     case 'rejected':
     case 'unsupported':
-      return void (await finishJob(deps, job, { ...failed(error), billing: 'release' }));
+      return void (await finishJob(deps, job, { ...failedBy(error), billing: 'release' }));
     case 'reauthorize':
     case 'exhausted':
       return unable(deps, job, error);
@@ -196,7 +190,7 @@ async function refused(deps: StepDeps, job: ClaimedJob, opened: Opened, error: E
 /** This provider cannot do it, and nothing was billed: the next one is asked, or the job has failed. */
 async function unable(deps: StepDeps, job: ClaimedJob, error: AppError): Promise<void> {
   const [next, ...fallbacks] = job.fallbacks;
-  if (!next || job.isCancelling) return void (await finishJob(deps, job, { ...failed(error), billing: 'release' }));
+  if (!next || job.isCancelling) return void (await finishJob(deps, job, { ...failedBy(error), billing: 'release' }));
   const opened = await deps.open({ ...job, ...next });
   if (opened instanceof AppError) return unable(deps, { ...job, fallbacks }, error);
   const { operation, request } = job;
@@ -265,7 +259,7 @@ async function poll(deps: StepDeps, job: ClaimedJob): Promise<void> {
   const handle = job.handle!; // it runs
   if (opened instanceof AppError || !opened.service.poll) {
     const error = opened instanceof AppError ? opened : new AppError('conflict', 'The provider cannot be asked');
-    return void (await finishJob(deps, job, { ...failed(error), billing: 'estimate' }));
+    return void (await finishJob(deps, job, { ...failedBy(error), billing: 'estimate' }));
   }
   const { everyMs } = rhythmOf(opened.adapter);
   const polled = await opened.service.poll(handle, job.request.prompt).catch((error: unknown) => error as Error);
@@ -273,7 +267,7 @@ async function poll(deps: StepDeps, job: ClaimedJob): Promise<void> {
     const { failure, retryAfterMs }: Partial<ProviderError> = polled instanceof ProviderError ? polled : {};
     if (failure === 'rejected' || failure === 'unsupported')
       return void (await finishJob(deps, job, {
-        ...failed(polled as ProviderError),
+        ...failedBy(polled as ProviderError),
         billing: 'estimate',
         isStopped: true,
       }));
@@ -286,7 +280,7 @@ async function poll(deps: StepDeps, job: ClaimedJob): Promise<void> {
       return arrived(deps, job, opened, polled);
     case 'failed':
       return void (await finishJob(deps, job, {
-        ...failed(new ProviderError(polled.failure, polled.message)),
+        ...failedBy(new ProviderError(polled.failure, polled.message)),
         billing: 'release',
       }));
     case 'running':
@@ -345,7 +339,8 @@ async function arrived(deps: StepDeps, job: ClaimedJob, { adapter, service }: Op
 /** Goes on with the copies of a job whose process is gone, or where the provider's server failed. */
 async function copyAgain(deps: StepDeps, job: ClaimedJob): Promise<void> {
   const opened = await deps.open(job);
-  if (opened instanceof AppError) return void (await finishJob(deps, job, { ...failed(opened), billing: 'estimate' }));
+  if (opened instanceof AppError)
+    return void (await finishJob(deps, job, { ...failedBy(opened), billing: 'estimate' }));
   const { outputs, segments } = job;
   if (outputs) return copyResults(deps, job, { ...opened, outputs, segments: segments ?? undefined });
   if (job.handle && opened.service.poll) return store.pollAgain(deps.sql, job);

@@ -502,7 +502,7 @@ describe('limits', () => {
     expect(await used()).toBe(0);
   });
 
-  test('without room in the storage nothing is submitted, and a result that has none fails the job', async () => {
+  test('without room in the storage nothing is submitted, and a result that has none fails the job [S5]', async () => {
     await using paid = await world.open({ env: WITH_BILLING });
     const ben = await paid.signUp();
     await subscribe(db.sql, ben.orgId, { tier: 'STARTER' });
@@ -514,7 +514,10 @@ describe('limits', () => {
     });
     work(paid);
     await world.comes(id, 'failed');
-    expect(await world.row(id)).toMatchObject({ error_code: 'limit_exceeded' });
+    await expect(paid.context.mediaJobs.wait(ben.orgId, id, { ms: 0 })).rejects.toMatchObject({
+      code: 'limit_exceeded',
+      extra: { jobId: id, limit: 'storage_gb', max: 1 },
+    });
   });
 });
 
