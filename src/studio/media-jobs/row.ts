@@ -74,8 +74,8 @@ export const jobColumns = (sql: Sql): Fragment => sql`
   j.id, j.org_id as "orgId", j.user_id as "userId", j.operation, j.provider_id as "providerId",
   j.provider_version as version, j.model, j.state, j.cancel_asked_at is not null as "isCancelling", j.progress,
   j.file_ids as "fileIds", j.cost_micros::float8 as "costMicros", j.cost_source as "costSource",
-  j.error_code as "errorCode", j.error, j.exceeded, j.settled_at is not null as "isSettled", j.created_at as "createdAt",
-  j.ended_at as "endedAt"`;
+  j.error_code as "errorCode", j.error, j.exceeded, j.settled_at is not null as "isSettled",
+  j.created_at as "createdAt", j.ended_at as "endedAt"`;
 
 export const claimedJobColumns = (sql: Sql): Fragment => sql`
   j.id, j.org_id as "orgId", j.user_id as "userId", j.program_id as "programId", j.operation, j.state, j.request, j.fallbacks, j.reservation,
