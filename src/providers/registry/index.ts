@@ -67,6 +67,7 @@ export { isMetric, type Metric, METRICS } from '../social/_metrics.ts';
 export type {
   App,
   AutoPlug,
+  ChannelPost,
   CommentPage,
   CommentRead,
   FileLimits,

@@ -43,16 +43,16 @@ const Threads = z.object({
 });
 
 /** An id of ours is that of the channel and that of the message: a message is known in its channel only. */
-export const partsOf = (id: string) => {
-  const [channel = '', message = ''] = id.split('/');
+export const MESSAGE = /^(\d{1,20})\/(\d{1,20})$/;
+export function partsOf(id: string) {
+  const [, channel, message] = MESSAGE.exec(id) ?? [];
+  if (channel === undefined || message === undefined) throw refused('rejected', `Discord has no message ${id}`);
   return { channel, message, path: `/channels/${channel}/messages/${message}` };
-};
+}
 export const messageAt = (guild: string, channel: string, message: string): Published => ({
   id: `${channel}/${message}`,
   url: `https://discord.com/channels/${guild}/${channel}/${message}`,
 });
-/** The server that the address of a message names; one that a person named by its id alone has no address. */
-export const guildOf = ({ url }: Pick<Published, 'url'>, account: string): string => url.split('/')[4] ?? account;
 /** The least id of a message from that time on. */
 const idSince = (since: Date): bigint => BigInt(since.getTime() - EPOCH_MS) << 22n;
 /** A uuid in 22 characters: Discord takes 25. */
@@ -108,18 +108,30 @@ export async function openForumPost(line: Line, channel: string, post: Post): Pr
 }
 
 /** The thread below a message, opened where there is none; it has the id of the message. */
-export async function threadBelow(http: Http, { id }: Pick<Published, 'id'>, post: Post): Promise<string> {
-  const { channel, message, path } = partsOf(id);
+export async function threadBelow(line: Line, published: Published, post: Post): Promise<string> {
+  const { channel, message, path } = await ownMessage(line, published);
   const isOpen = z.object({ code: z.literal(160_004) });
-  if (channel !== message) await http.find(`${path}/threads`, Named, { json: { name: nameOf(post) }, absent: isOpen });
+  if (channel !== message)
+    await line.http.find(`${path}/threads`, Named, { json: { name: nameOf(post) }, absent: isOpen });
   return message;
 }
 
-/** The chosen channel: one app serves many servers, and writes to channels of the connected one only. */
+/** A channel of the server `account`: one app serves many servers, and goes to channels of the connected one only. */
 export async function chosenChannel({ http, account }: Line, id: string): Promise<{ isForum: boolean }> {
   const { guild_id: guild, type } = await http.get(`/channels/${id}`, Channel);
   if (guild !== account) throw refused('rejected', 'The channel belongs to another server');
   return { isForum: type === FORUM };
+}
+
+/**
+ * A published message of the server `account`. It has the address that we gave it there, or a person named its id: then
+ * its channel is asked, before anything is read or written in it.
+ */
+export async function ownMessage({ http, account }: Line, { id, url }: Published) {
+  const parts = partsOf(id);
+  if (url !== messageAt(account, parts.channel, parts.message).url)
+    await chosenChannel({ http, account }, parts.channel);
+  return parts;
 }
 
 /** Yields the messages of a channel since then, the oldest pages first. Throws when there are too many. */

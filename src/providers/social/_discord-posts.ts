@@ -3,10 +3,10 @@ import { refused } from '../kit/declare/fallback.ts';
 import type { Operations } from './_contract.ts';
 import {
   chosenChannel,
-  guildOf,
   Message,
   messageAt,
   openForumPost,
+  ownMessage,
   partsOf,
   sendMessage,
   similarIn,
@@ -20,9 +20,9 @@ export const Settings = z.looseObject({ channel: z.string().regex(/^\d{1,20}$/) 
 /** Messages of a channel, posts of a forum, and answers in the thread below them. */
 export const discordPosts = {
   async publish({ post, settings: { channel }, thread: [root], ...line }) {
-    const { http, account } = line;
+    const { account } = line;
     if (root) {
-      const below = await threadBelow(http, root, post);
+      const below = await threadBelow(line, root, post);
       return messageAt(account, below, await sendMessage(line, below, post));
     }
     const { isForum } = await chosenChannel(line, channel);
@@ -34,35 +34,39 @@ export const discordPosts = {
     const { http, account } = line;
     if (!root && (await chosenChannel(line, channel)).isForum)
       return (await similarInForum(line, channel, post, since)).map((id) => messageAt(account, id, id));
-    const place = root ? partsOf(root.id).message : channel;
+    const place = root ? (await ownMessage(line, root)).message : channel;
     return (await similarIn(http, place, post, since)).map((id) => messageAt(account, place, id));
   },
-  remove: ({ http, published }) => http.delete(partsOf(published.id).path),
+  remove: async ({ published, ...line }) => line.http.delete((await ownMessage(line, published)).path),
 
   comment: {
     once: 'key',
     replies: true,
-    async send({ post, published, parent, ...line }) {
-      const below = await threadBelow(line.http, published, post);
+    async send({ http, post, published, parent, ...call }) {
+      const { account = call.account } = published; // of the post: a channel of another server may comment on it
+      const line = { http, account };
+      const below = await threadBelow(line, published, post);
       const answered = parent && partsOf(parent.id).message;
-      return messageAt(guildOf(published, line.account), below, await sendMessage(line, below, post, answered));
+      return messageAt(account, below, await sendMessage(line, below, post, answered));
     },
-    async find({ http, account, post, published, since }) {
-      const { message: below } = partsOf(published.id);
-      const found = await similarIn(http, below, post, since);
-      return found.map((id) => messageAt(guildOf(published, account), below, id));
+    async find({ http, post, published, since, ...call }) {
+      const { account = call.account } = published;
+      const { message: below } = await ownMessage({ http, account }, published);
+      return (await similarIn(http, below, post, since)).map((id) => messageAt(account, below, id));
     },
   },
   repost: {
     once: 'read-back',
-    async send({ http, account, repost: { published } }) {
-      if (guildOf(published, account) !== account)
+    async send({ repost: { published }, ...line }) {
+      if ((published.account ?? line.account) !== line.account)
         throw refused('rejected', 'Discord repeats messages within the own server only');
-      await http.post(`${partsOf(published.id).path}/crosspost`, z.unknown(), { creates: true });
+      const { path } = await ownMessage(line, published);
+      await line.http.post(`${path}/crosspost`, z.unknown(), { creates: true });
       return published;
     },
-    async find({ http, repost: { published } }) {
-      const { flags = 0 } = await http.get(partsOf(published.id).path, Message);
+    async find({ repost: { published }, ...line }) {
+      const { path } = await ownMessage(line, published);
+      const { flags = 0 } = await line.http.get(path, Message);
       return (flags & CROSSPOSTED) === 0 ? undefined : published;
     },
   },

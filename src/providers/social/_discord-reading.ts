@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { CommentTold, Operations } from './_contract.ts';
-import { fileBytesOf, guildOf, Message, messageAt, Messages, partsOf } from './_discord-messages.ts';
+import { fileBytesOf, Message, messageAt, Messages, ownMessage } from './_discord-messages.ts';
 import { chosenPage } from './_pages.ts';
 import { seriesOfNow } from './_series.ts';
 import { countsOfEach } from './_told.ts';
@@ -69,18 +69,18 @@ export const discordReading = {
     return { image: file, video: file, document: file };
   },
   async comments({ http, account, published, cursor }) {
-    const { message: below } = partsOf(published.id);
+    const { message: below } = await ownMessage({ http, account }, published);
     const query = { after: cursor ?? below, limit: String(PAGE) };
     const found = (await http.find(`/channels/${below}/messages`, Messages, { query })) ?? [];
     const page = found.toSorted((a, b) => Number(a.timestamp) - Number(b.timestamp));
     const comments = page
       .filter(({ id, type = 0 }) => id !== below && WRITTEN.includes(type))
-      .map((one) => commentOf(guildOf(published, account), below, one));
+      .map((one) => commentOf(account, below, one));
     return { comments, next: page.length === PAGE ? page.at(-1)!.id : undefined };
   },
-  metrics: ({ http, posts }) =>
-    countsOfEach(posts, async ({ id }) => {
-      const one = await http.find(partsOf(id).path, Message);
+  metrics: ({ posts, ...line }) =>
+    countsOfEach(posts, async (post) => {
+      const one = await line.http.find((await ownMessage(line, post)).path, Message);
       return one && { reactions: reactionsTo(one), comments: one.thread?.message_count };
     }),
   async channelMetrics({ http, account, clock }) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { NamedBody } from '../kit/declare/media.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { App, Connection, Media, Post, Published } from './_contract.ts';
+import type { App, ChannelPost, Connection, Media, Post, Published } from './_contract.ts';
 import { fittedCover, sentFile } from './_files.ts';
 
 const PICTURE_BYTES = 10_000_000;
@@ -49,6 +49,10 @@ export function partsOf({ id, saved }: { id: string; saved?: unknown }) {
   const [chat = '', message = ''] = id.split('/');
   return { chat_id: chat, message_ids: Ids.safeParse(saved).data?.ids ?? [Number(message)] };
 }
+/** One bot serves the chats of many: it writes in the connected one, and takes messages of an account from its own. */
+function expectChat(chat_id: string, account: string): void {
+  if (chat_id !== account) throw refused('rejected', 'The message is in a chat that is not connected');
+}
 /** Messages of private groups have no address. */
 function published({ id, username }: z.output<typeof Chat>, [first = 0, ...more]: readonly number[]): Published {
   const hidden = /^-100(\d+)$/.exec(String(id))?.[1];
@@ -90,6 +94,7 @@ async function partOf(item: Media, n: number, { length }: readonly Media[]): Pro
 
 /** Sends a message with its files, as an answer to another message where one is named. */
 export async function send(line: Connection, chat_id: string, post: Post, answeredId?: number): Promise<Published> {
+  expectChat(chat_id, line.account);
   const { text, media } = post;
   const reply = answeredId !== undefined && { message_id: answeredId };
   if (media.length === 0) {
@@ -126,8 +131,9 @@ export async function send(line: Connection, chat_id: string, post: Post, answer
 }
 
 /** Forwards messages of another chat into this one. */
-export async function forward(line: BotLine, chat_id: string, of: Published): Promise<Published> {
+export async function forward(line: BotLine, chat_id: string, of: ChannelPost): Promise<Published> {
   const { chat_id: from_chat_id, message_ids } = partsOf(of);
+  expectChat(from_chat_id, of.account ?? chat_id);
   const chat = await ask(line, 'getChat', Chat, { chat_id });
   const json = { chat_id, from_chat_id, message_ids };
   const made = await make(line, 'forwardMessages', z.array(z.object({ message_id: z.int() })), { json });

@@ -25,6 +25,11 @@ export interface Published {
   url: string;
   saved?: unknown;
 }
+/** A published post that a channel acts on: of that channel, or of another one. */
+export interface ChannelPost extends Published {
+  /** The account that published it (`Profile.id`). Default: that of the channel that acts. */
+  account?: string;
+}
 /** The network has the post and works on it: it is asked by `poll` after so long, by the handle that was saved. */
 export interface Processing {
   processingMs: number;
@@ -80,13 +85,13 @@ export interface LookUp {
 /** A comment to write below a published post; `parent`: the comment that it answers. */
 export interface NewComment {
   post: Post;
-  published: Published;
+  published: ChannelPost;
   parent?: { id: string; saved?: unknown } | undefined;
 }
 /** A post of another channel of the network, to be repeated by this one. `id` is ours, the same on every attempt. */
 export interface Repost {
   id: string;
-  published: Published;
+  published: ChannelPost;
 }
 
 /** A comment of anybody below a post. */

@@ -139,7 +139,9 @@ const followUpColumns = (sql: Sql): Fragment => sql`
         p.deleted_at is not null as "isDeleted", f.kind = 'first_comment'
           and ${hasOpenItems(sql, { org: sql`p.org_id`, root: sql`p.id` })} as "isThreadOpen",
         p.settings, coalesce(p.release_id, '') as "releaseId", coalesce(p.release_url, '') as "releaseUrl", p.released,
-        json_build_object('providerId', o.provider_id, 'providerVersion', o.provider_version) as network,
+        json_build_object(
+          'providerId', o.provider_id, 'providerVersion', o.provider_version, 'account', o.internal_id
+        ) as network,
         case when c.id is not null then ${snapshot(sql)} end as channel, c.server_limits as "serverLimits",
         case when c.disabled then 'disabled' when c.refresh_needed then 'login' end as stop, k.fields,
         f.reply, case when f.kind = 'first_comment' then (

@@ -44,8 +44,8 @@ export interface FollowUp {
   releaseId: string;
   releaseUrl: string;
   released: unknown;
-  /** The network of the post, which declares the plug. */
-  network: { providerId: string; providerVersion: string };
+  /** The network of the post, which declares the plug, and the account there that published it. */
+  network: { providerId: string; providerVersion: string; account: string };
   /** Of the channel that acts; null: it is gone. */
   channel: ChannelSnapshot | null;
   /** What its own server takes, where that has said so. */

@@ -1,6 +1,7 @@
 import { cleanContent } from '../../platform/content/index.ts';
 import { ProviderError } from '../../platform/kernel/index.ts';
 import {
+  type ChannelPost,
   checkPost,
   type Handle,
   limitsOfItem,
@@ -77,9 +78,10 @@ export function doableOf(
   connected: Connected,
 ): Doable | undefined {
   const { social, commentOnce, repostOnce } = connected;
-  const published: Published = {
+  const published: ChannelPost = {
     id: followUp.releaseId,
     url: followUp.releaseUrl,
+    account: followUp.network.account,
     ...(followUp.released != null && { saved: followUp.released }),
   };
   if (task.act === 'repost') {
