@@ -40,8 +40,9 @@ type Asking = <S extends z.ZodType>(path: string, reply: S, call?: Call) => Prom
 /**
  * Calls of one connection. Base URL, credentials, outbound guard, timeout, retries of safe calls, redaction and the
  * mapping of failures are applied to each. A reply is always parsed; one that does not parse is `lost` for a creating
- * call, else `unavailable`. A path may be absolute (`https://…`) where a provider has several hosts; a credential is
- * sent to the origin of the base URL only, or to that of the host that it names.
+ * call, else `unavailable`. A path is `rejected` where it would lead elsewhere, by dots or backslashes in an id; it may
+ * be absolute (`https://…`) where a provider has several hosts. A credential is sent to the origin of the base URL only,
+ * or to that of the host that it names.
  */
 export interface Http {
   get: Asking;

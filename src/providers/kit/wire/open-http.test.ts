@@ -264,6 +264,19 @@ describe('a call', () => {
     expect(receiver.ledger.map(({ path }) => path)).toEqual([`/?${rawQuery}`, `/?q=a+b&${rawQuery}`]);
   });
 
+  test.each(['/posts/../me', '/posts/..', '/posts/.', '/posts/%2e%2E/me', '/posts/..\\me', '/posts/.\t./me'])(
+    'is not sent on a path that leads elsewhere: %j',
+    async (path) => {
+      await expect(open().get(path, anything)).rejects.toMatchObject({ failure: 'rejected' });
+      expect(receiver.ledger).toEqual([]);
+    },
+  );
+  test('may have dots in its path and its query', async () => {
+    answers(200);
+    await open().get('/posts/a..b/.c?of=/../', anything);
+    expect(receiver.ledger.map(({ path }) => path)).toEqual(['/posts/a..b/.c?of=/../']);
+  });
+
   test('is sent with PATCH', async () => {
     answers(200, { ok: 1 });
     expect(await open().patch('/x', z.object({ ok: z.literal(1) }), { json: { a: 1 } })).toEqual({ ok: 1 });

@@ -9,6 +9,8 @@ import type { Call, Http } from './http.ts';
 import { UPLOAD } from './upload-limits.ts';
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+/** What an address resolves: segments of dots, and characters that it reads as a slash or leaves out. */
+const LEADS_ELSEWHERE = /[\\\t\n\r]|\/(?:\.|%2e){1,2}(?:\/|$)/i;
 /** Waits before a safe call is repeated after a network error. */
 const SAFE_RETRIES_MS = [100, 400];
 
@@ -29,8 +31,11 @@ export function openHttp({ outbound, renew, connection: shared, ...own }: HttpOp
   const token = connection.bearer;
 
   function address(path: string): URL {
+    const isWhole = /^https?:/.test(path);
+    if (!isWhole && LEADS_ELSEWHERE.test(path.split(/[?#]/, 1)[0]!))
+      throw fail('rejected', 'is not asked on a path that leads elsewhere: an id in it is none');
     try {
-      return new URL(/^https?:/.test(path) ? path : base + path);
+      return new URL(isWhole ? path : base + path);
     } catch {
       throw fail('rejected', `has no usable address: ${base}`);
     }
