@@ -9,14 +9,14 @@ import type { Clock, Vault } from '../platform/kernel/index.ts';
 import type { Outbound } from '../platform/outbound/index.ts';
 import type { Events, Logs } from '../platform/telemetry/index.ts';
 import { wing } from '../platform/wing/index.ts';
-import type { Providers } from '../providers/registry/index.ts';
+import { checkReleaseId, type Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
 import { openCalendar } from './calendar/index.ts';
 import { openChannels, resumeQueue } from './channels/index.ts';
 import { openComments } from './comments/index.ts';
 import { openEgress } from './egress/index.ts';
 import { openFollowUps, planFollowUps, shortenThread } from './follow-ups/index.ts';
-import { type Heartbeat, openPosts, type ReminderMoves } from './posts/index.ts';
+import { type Heartbeat, openPosts, type ReleaseIdsPort, type ReminderMoves } from './posts/index.ts';
 import { openProposals } from './proposals/index.ts';
 import { openShortlinks } from './shortlinks/index.ts';
 
@@ -57,6 +57,13 @@ const postOptionsOf = ({ actors, posts, retention }: Config) => ({
   missedAfterMs: posts.missedAfterMinutes * MINUTE,
   deletedDays: retention.softDeleted,
   campaignDays: retention.campaigns,
+});
+
+const releaseIdsOf = ({ list }: Pick<Providers, 'list'>): ReleaseIdsPort => ({
+  check({ providerId, providerVersion, account }, releaseId) {
+    const adapter = list('social').find(({ id, version }) => id === providerId && version === providerVersion);
+    checkReleaseId(adapter ?? {}, releaseId, account);
+  },
 });
 
 /** Opens posts, and what they leave by: channels, egress routes, short links. */
@@ -117,6 +124,7 @@ export async function openPublishingWing({
       followUps: FOLLOW_UPS,
       billing,
       profiles: identity,
+      releaseIds: releaseIdsOf(providers),
       incarnation,
       heartbeat: engine,
       log: logs.of('posts'),

@@ -42,7 +42,7 @@ export { wholeMs } from '../kit/wire/upload-limits.ts';
 export type { AdapterOf, AnyAdapter } from './domains.ts';
 export { Documents, Proofs, providersReference } from './document.ts';
 export { type CatalogEntry, type CustomField, catalogEntryOf, customFieldsOf } from './catalog-entry.ts';
-export { checkSettings, knownDomain, type Resolve } from './rules.ts';
+export { checkReleaseId, checkSettings, knownDomain, type Resolve } from './rules.ts';
 export { openProviders, type Providers, type ProvidersOptions } from './service.ts';
 export { type MediaStudio, studios } from '../media/_studios.ts';
 export { type AskedMedia, checkMediaRequest, defaultModelOf, mediaInputOf, takesOf } from '../media/_limits.ts';

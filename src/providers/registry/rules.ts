@@ -1,6 +1,14 @@
-import { AppError, type FieldError, judge, unknownField, validationFailed } from '../../platform/kernel/index.ts';
+import {
+  AppError,
+  type FieldError,
+  invalidField,
+  judge,
+  unknownField,
+  validationFailed,
+} from '../../platform/kernel/index.ts';
 import { type Domain, DOMAINS, type Lifecycle, type Manifest } from '../kit/declare/adapter.ts';
 import { type Fields, MAX_LENGTH } from '../kit/declare/fields.ts';
+import { PLAIN_ID } from '../social/_bounds.ts';
 import type { SocialAdapter } from '../social/_contract.ts';
 import type { AnyAdapter } from './domains.ts';
 
@@ -152,4 +160,19 @@ function isAddress(text: string): boolean {
 export function checkSettings(adapter: SocialAdapter, settings: unknown, at = 'settings'): void {
   const { errors } = judge(adapter.settings, settings, at.split('.'));
   if (errors) throw validationFailed(errors);
+}
+
+/**
+ * Holds the id that a person names of a post against the form of its network: 400 for one that no post of this account
+ * has. An id leads to what is read and written later, by an app that may serve other accounts as well.
+ */
+export function checkReleaseId(
+  { releaseIds: { form, words } = PLAIN_ID }: Pick<SocialAdapter, 'releaseIds'>,
+  releaseId: string,
+  account: string,
+): void {
+  const found = form.exec(releaseId);
+  if (!found) throw invalidField('releaseId', `must be ${words}`, 'invalid_format');
+  if ((found.groups?.['account'] ?? account) !== account)
+    throw invalidField('releaseId', 'is a post of another account', 'other_account');
 }

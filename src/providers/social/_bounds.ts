@@ -75,6 +75,18 @@ export interface FileLimits {
   /** Each has a picture that was chosen for it. */
   thumbnail?: true;
 }
+/** The form of the ids of posts and of items that are comments, for one that a person names. */
+export interface ReleaseIds {
+  /** The whole id, read in linear time. What its group `account` matches is the connected account. */
+  form: RegExp;
+  /** The form in words, which go on after "must be". */
+  words: string;
+}
+export const PLAIN_ID: ReleaseIds = {
+  form: /^[\w:@~+=-][\w:@~+=.-]*(?:\/[\w:@~+=-][\w:@~+=.-]*)*$/,
+  words: 'the id that the network has for the post, not its address',
+};
+export const NUMBER_ID: ReleaseIds = { form: /^\d{1,20}$/, words: 'the number that the network has for the post' };
 /** Values of settings of a post, by name; with dots a setting is inside of others. */
 export type SettingValues = Readonly<Record<string, string>>;
 /** Of comments that hold text alone. */

@@ -60,6 +60,10 @@ export const LINKEDIN = {
   threads: 'comment',
   pace: [{ per: 'account', posts: 150, ms: 86_400_000 }],
   limits,
+  releaseIds: {
+    form: /^urn:li:\w{1,50}:(?:[\w-]{1,100}|\([\w:,-]{1,200}\))$/,
+    words: 'the URN of the post, such as urn:li:share:12',
+  },
 } as const;
 
 export const COMMENT_LIMITS = { text: 1_250, ...WITHOUT_FILES };

@@ -3,7 +3,7 @@ import type { Manifest, Setup } from '../kit/declare/adapter.ts';
 import type { Field, Fields } from '../kit/declare/fields.ts';
 import type { Line } from '../kit/declare/line.ts';
 import type { App, Tokens } from '../kit/protocols/oauth.ts';
-import type { Limits, Pace, SettingValues, TextForm, Threads } from './_bounds.ts';
+import type { Limits, Pace, ReleaseIds, SettingValues, TextForm, Threads } from './_bounds.ts';
 import type { Login } from './_login.ts';
 import type { Plug } from './_plugs.ts';
 import type {
@@ -147,6 +147,8 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
     settings: S;
     /** Settings that name a file, as `{ id?, path }` or an address, whose bytes the network is sent. */
     fileSettings?: readonly string[];
+    /** Default: `PLAIN_ID`. */
+    releaseIds?: ReleaseIds;
     /** Milliseconds after the request before a missing post counts as absent. Default: `timeoutMs` + 10 s. */
     settlesWithinMs?: number;
     /** The editor that clients show. Default: `normal`, which is plain text. */

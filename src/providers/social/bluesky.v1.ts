@@ -46,6 +46,10 @@ export default social({
     image: { bytes: IMAGE_BYTES },
     video: { count: 1, bytes: 300_000_000, seconds: [0, 180] },
   },
+  releaseIds: {
+    form: /^at:\/\/(?<account>did:[a-z]{1,50}:[\w.:%-]{1,500})\/app\.bsky\.feed\.post\/[\w.~:-]{1,512}$/,
+    words: 'the AT URI of the post: at://<did>/app.bsky.feed.post/<key>',
+  },
   settings: Settings,
   login,
   plugs: plugsOf('bluesky', ['auto-repost', 'auto-comment', 'repost-from', 'comment-from']),

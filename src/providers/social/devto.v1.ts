@@ -1,4 +1,5 @@
 import { secret } from '../kit/declare/fields.ts';
+import { NUMBER_ID } from './_bounds.ts';
 import { social } from './_contract.ts';
 import { devtoArticles, Settings } from './_devto-articles.ts';
 import { devtoReading } from './_devto-reading.ts';
@@ -25,6 +26,7 @@ export default social({
   threads: 'none',
   editor: 'markdown',
   limits: { text: 100_000, unit: 'characters', media: 20, mediaTypes: ['image/*'], fetches: ['image'] },
+  releaseIds: NUMBER_ID,
   settings: Settings,
   ...devtoArticles,
   ...devtoReading,

@@ -1,7 +1,7 @@
 import { secret } from '../kit/declare/fields.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { social } from './_contract.ts';
-import { FILE_BYTES, IMAGE_TYPES } from './_discord-messages.ts';
+import { FILE_BYTES, IMAGE_TYPES, MESSAGE } from './_discord-messages.ts';
 import { discordPosts, Settings } from './_discord-posts.ts';
 import { discordReading } from './_discord-reading.ts';
 import { failureAt } from './_failures.ts';
@@ -54,6 +54,7 @@ export default social({
     video: { bytes: FILE_BYTES },
     document: { bytes: FILE_BYTES },
   },
+  releaseIds: { form: MESSAGE, words: 'the numbers of the channel and of the message, such as 1102/1103' },
   settings: Settings,
   plugs: plugsOf('discord', ['auto-repost', 'auto-comment', 'comment-from']),
   ...discordPosts,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { sameText } from '../kit/protocols/text.ts';
 import { Title } from './_articles.ts';
+import { NUMBER_ID } from './_bounds.ts';
 import { type Published, social } from './_contract.ts';
 import { fitted } from './_files.ts';
 import { seriesOfNow } from './_series.ts';
@@ -66,6 +67,7 @@ export default social({
     mediaTypes: RULES.types,
     image: { bytes: RULES.maxBytes, side: [300, 1_600], ratio: [1.33, 1.34] }, // 4 to 3, to a pixel,
   },
+  releaseIds: NUMBER_ID,
   settings: z.looseObject({
     title: Title(255),
     team: z.union([z.string().regex(/^\d{0,18}$/), z.int()]).optional(),

@@ -40,6 +40,10 @@ export default social({
     image: { bytes: PHOTO.maxBytes, side: [250, 10_000] },
     fetches: ['image'],
   },
+  releaseIds: {
+    form: /^(?<account>accounts\/\w{1,100}\/locations\/\w{1,100})\/localPosts\/[\w-]{1,100}$/,
+    words: 'the name of the post: accounts/<id>/locations/<id>/localPosts/<id>',
+  },
   settings: Settings,
   ...gmbLocations,
   ...gmbPosts,

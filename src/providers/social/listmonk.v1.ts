@@ -1,4 +1,5 @@
 import { secret, text } from '../kit/declare/fields.ts';
+import { NUMBER_ID } from './_bounds.ts';
 import { social } from './_contract.ts';
 import { campaigns, IMAGE_TYPES, Settings } from './_listmonk-campaigns.ts';
 import { listmonkReading } from './_listmonk-reading.ts';
@@ -27,6 +28,7 @@ export default social({
   threads: 'none',
   editor: 'html',
   limits: { text: 100_000, unit: 'characters', media: 20, mediaTypes: IMAGE_TYPES },
+  releaseIds: NUMBER_ID,
   settings: Settings,
   ...campaigns,
   ...listmonkReading,

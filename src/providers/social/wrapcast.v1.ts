@@ -33,6 +33,7 @@ export default social({
     video: { count: 1 },
     fetches: ['image', 'video'],
   },
+  releaseIds: { form: /^0x[\da-f]{1,64}$/i, words: 'the whole hash of the cast' },
   settings: Settings,
   plugs: plugsOf('wrapcast', ['auto-repost', 'auto-comment', 'repost-from', 'comment-from']),
   ...casting,

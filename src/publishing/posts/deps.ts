@@ -16,6 +16,7 @@ import type {
   MediaPort,
   PostEvents,
   ProfilesPort,
+  ReleaseIdsPort,
   ReminderMoves,
 } from './ports.ts';
 
@@ -31,6 +32,7 @@ export interface PostsOptions {
   /** The room that the plan leaves for posts, and what is locked before channels. */
   billing: Pick<Billing, 'enabled' | 'quota' | 'lockOrg' | 'require'>;
   profiles: ProfilesPort;
+  releaseIds: ReleaseIdsPort;
   /** Of this start of this process; the host in the row. */
   incarnation: string;
   heartbeat: Heartbeat;

@@ -174,6 +174,12 @@ export interface LinksPort {
   apply(text: string, links: readonly Link[]): string;
 }
 
+/** Ids that people name of posts on a network. */
+export interface ReleaseIdsPort {
+  /** 400 for one that no post of this account can have. A network that is not registered takes every plain id. */
+  check(of: { providerId: string; providerVersion: string; account: string }, releaseId: string): void;
+}
+
 export interface ProfilesPort {
   /** The profile of a user, with the zone that their clocks are in. */
   profile(userId: string): Promise<{ timezone: string }>;

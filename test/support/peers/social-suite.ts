@@ -15,7 +15,7 @@ import type {
   SocialAdapter,
   Tokens,
 } from '../../../src/providers/registry/index.ts';
-import { isMetric } from '../../../src/providers/registry/index.ts';
+import { checkReleaseId, isMetric } from '../../../src/providers/registry/index.ts';
 import { localProviders } from '../worlds/providers.ts';
 import { failureOf } from './fake-network.ts';
 import { limitChecks } from './limit-checks.ts';
@@ -368,6 +368,15 @@ function ownChecks(adapter: SocialAdapter, fixture: SocialFixture): Check[] {
     },
     settingCheck(adapter, usable),
     {
+      name: 'lets a person name every id that it gave a post or a comment',
+      run: async () =>
+        cases
+          .filter(({ operation }) => ['publish', 'find', 'comment', 'findComment'].includes(operation))
+          .flatMap(({ result }) => result ?? [])
+          .filter(isPublished)
+          .forEach(({ id }) => checkReleaseId(adapter, id, fixture.account)),
+    },
+    {
       name: 'refuses stored settings that it does not take any more before anything is sent',
       async run() {
         const [first] = Object.entries(settingsOf(adapter));
@@ -506,7 +515,8 @@ const goingOnChecks = (adapter: SocialAdapter, fixture: SocialFixture): Check[] 
         }
       },
     }));
-const isPublished = (result: unknown): boolean => typeof result === 'object' && result !== null && 'id' in result;
+const isPublished = (result: unknown): result is Published =>
+  typeof result === 'object' && result !== null && 'id' in result;
 /** A case that shows how the same post goes on from this state. */
 const isResumedFrom = ({ operation, input, result }: Case, of: Case, saved: unknown): boolean => {
   const { saved: from, ...given } = (input ?? {}) as PostInput;

@@ -84,6 +84,7 @@ export async function removeGroup({ sql }: Pick<PostsDeps, 'sql'>, orgId: string
 /**
  * A person says where the post is on the network: it counts as published, and its thread goes on. Answers the channel,
  * whose slot may be free now. Items that were given up are held where `by` may not queue them unasked.
+ * @throws AppError `not_found`, `conflict`, `already_published`, `validation_failed` for an id that is none of the account
  */
 export async function setRelease(
   deps: PostsDeps,
@@ -92,6 +93,7 @@ export async function setRelease(
   { releaseId, by }: { releaseId: string; by?: PostAuthor | undefined },
 ): Promise<string> {
   const target = { orgId, postId };
+  await judgeRelease(deps, target, releaseId);
   const found = await runChange(deps, async (sql) => {
     const seen = await runSeeing(() => release(deps, sql, target, { releaseId, by }));
     if (seen?.verdict === 'done') {
@@ -101,6 +103,21 @@ export async function setRelease(
     return seen;
   });
   return checkDone(found).channelId;
+}
+
+/** Holds the named id against those of the account of the post. */
+async function judgeRelease(
+  { sql, releaseIds }: Pick<PostsDeps, 'sql' | 'releaseIds'>,
+  { orgId, postId }: Target,
+  releaseId: string,
+): Promise<void> {
+  const [account] = await sql<{ providerId: string; providerVersion: string; account: string }[]>`
+    select c.provider_id as "providerId", c.provider_version as "providerVersion", c.internal_id as account
+    from posts p
+    join channels c on c.id = p.channel_id and c.org_id = p.org_id
+    where p.org_id = ${orgId}
+      and p.id = ${postId}`;
+  if (account) releaseIds.check(account, releaseId); // without a post: 404
 }
 
 type Within = Pick<PostsDeps, 'followUps' | 'options'>;

@@ -16,15 +16,17 @@ export const element = (id: string, content = '<p>Hi</p>', more: object = {}) =>
 
 interface Options {
   env?: Record<string, string>;
+  /** Base addresses of networks in the place of their own, by `domain/id`. */
+  servers?: Readonly<Record<string, string>>;
   /** Closed with it; default: one of the Postgres that tests share. */
   db?: TestDatabase;
 }
 
 /** The product with two channels of one organization and one of another, on a network that tests direct. */
-export async function openPostRoutes({ env = {}, db: given }: Options = {}) {
+export async function openPostRoutes({ env = {}, servers = {}, db: given }: Options = {}) {
   const db = given ?? (await testDatabase());
   const network = openNetwork();
-  const world = await startPublisher({ url: db.url, network, env });
+  const world = await startPublisher({ url: db.url, network, env, servers });
   const app = await testApp({ sql: db.sql, env, ...world.beside });
   const ann = await app.signUp();
   const eve = await app.signUp();

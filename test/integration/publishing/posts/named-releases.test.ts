@@ -1,0 +1,83 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { newId } from '../../../../src/platform/kernel/index.ts';
+import { sealCredentials } from '../../../../src/publishing/channels/credentials.ts';
+import { startReceiver } from '../../../support/wire/receiver.ts';
+import { settles } from '../../../support/wire/settles.ts';
+import { element, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
+
+/** Discord, with one channel: that of another organization's server. */
+const discord = await startReceiver({
+  answer(response, { path }) {
+    const [status, body] =
+      path === '/channels/99'
+        ? [200, { id: '99', type: 0, guild_id: '2' }]
+        : [404, { code: 10_003, message: 'Unknown Channel' }];
+    response.writeHead(status).end(JSON.stringify(body));
+  },
+});
+const routes = await openPostRoutes({
+  env: { DISCORD_CLIENT_ID: 'app', DISCORD_CLIENT_SECRET: 'secret', DISCORD_BOT_TOKEN_ID: 'bot' },
+  servers: { 'social/discord': discord.url },
+});
+const { db, world, ann, key, schedule, create, made, read } = routes;
+afterAll(async () => {
+  await routes.close();
+  await discord[Symbol.asyncDispose]();
+});
+
+/** A channel of Ann at a network. */
+async function connected(providerId: string, account: string): Promise<string> {
+  const id = newId();
+  const login = { account, values: {}, tokens: { accessToken: 'token' }, grantedAt: new Date() };
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${id}, ${ann.orgId}, ${providerId}, 'v1', ${account}, 'Ours', ${sealCredentials(world.context.vault, login)})`;
+  return id;
+}
+async function failedPost(channelId: string): Promise<string> {
+  const id = await made(schedule({ posts: [element(channelId)] }));
+  await db.sql`update posts set state = 'ERROR', detail = null, error_kind = 'validation', error = 'no' where id = ${id}`;
+  return id;
+}
+const name = (id: string, releaseId: string) => key.put(`/public/v1/posts/${id}/release-id`, { releaseId });
+
+test('a named release leads a shared bot to no server of another organization [S118]', async () => {
+  const integration = { id: await connected('discord', '1') };
+  const value = [{ content: 'first' }, { content: 'second' }];
+  const { body: created } = await create({ type: 'now', posts: [{ integration, value, settings: { channel: '7' } }] });
+  const id: string = created[0].postId;
+  await settles(async () => expect(await read(id)).toMatchObject({ state: 'ERROR' }));
+  for (const wrong of ['99', '99/..\\..\\guilds\\2', '99/1?limit=1', 'x/y', '99/1/2']) {
+    const { status, body } = await name(id, wrong);
+    expect([status, body.code, body.errors]).toEqual([
+      400,
+      'validation_failed',
+      [{ field: 'releaseId', message: expect.stringContaining('the channel'), rule: 'invalid_format' }],
+    ]);
+  }
+  const before = discord.ledger.length;
+  expect((await name(id, '99/99')).status).toBe(200);
+  const item = async () => (await read(id)).thread[0];
+  await settles(async () =>
+    expect(await item()).toMatchObject({ state: 'ERROR', error: expect.stringContaining('another server') }),
+  );
+  const asked = discord.ledger.slice(before).map(({ method, path }) => `${method} ${path}`);
+  expect(asked).toEqual(['GET /channels/99']);
+});
+
+test('a named release is a post of the connected account, where its id tells [S118]', async () => {
+  const id = await failedPost(await connected('bluesky', 'did:plc:ours'));
+  const { status, body } = await name(id, 'at://did:plc:theirs/app.bsky.feed.post/3k');
+  expect([status, body.errors?.[0]]).toEqual([
+    400,
+    { field: 'releaseId', message: 'releaseId: is a post of another account', rule: 'other_account' },
+  ]);
+  expect((await name(id, 'at://did:plc:ours/app.bsky.feed.post/3k')).status).toBe(200);
+});
+
+test('a network without a form of its own takes an id without spaces and paths [S118]', async () => {
+  const id = await failedPost(await connected('fake', 'ours'));
+  for (const wrong of ['a b', '../x', 'x/./y', 'x?y', 'x\\y'])
+    expect(await name(id, wrong)).toMatchObject({ status: 400, body: { errors: [{ field: 'releaseId' }] } });
+  expect((await name(id, 'C1/1795427940.000247')).status).toBe(200);
+});
