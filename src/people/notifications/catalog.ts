@@ -109,7 +109,11 @@ const CATALOG = {
   }),
   'post.failed': (fact) => failed(fact, 'A post was not published on', fact.payload.error),
   'post.unconfirmed': (fact) =>
-    failed(fact, 'Nobody can say whether a post was published on', 'Look at the channel before you send it again.'),
+    failed(
+      fact,
+      'Nobody can say whether a post was published on',
+      sentences(fact.payload.error, 'Look at the channel before you send it again.'),
+    ),
   'first_comment.failed': (fact) => failed(fact, 'The first comment was not written on', fact.payload.error ?? ''),
   'plug.failed': (fact) => {
     const { plug, actingName, error } = fact.payload;

@@ -72,6 +72,7 @@ export type {
   CommentRead,
   FileLimits,
   Handle,
+  Held,
   Step,
   Limits,
   Login,

@@ -12,6 +12,7 @@ import type {
   CommentTold,
   Counts,
   Handle,
+  Held,
   LookUp,
   Mention,
   NewComment,
@@ -33,13 +34,13 @@ export interface Social {
   profile(): Promise<Profile>;
   /** `isLater`: it comes behind the first item of a thread, of which `thread` need not show anything yet. */
   prepare?(post: Post, settings: unknown, handle: Handle, isLater?: boolean): Promise<Prepared>;
-  publish(post: Post, settings: unknown, handle: Handle): Promise<Published | Processing>;
+  publish(post: Post, settings: unknown, handle: Handle): Promise<Published | Processing | Held>;
   poll?(post: Post, settings: unknown, attempt: { saved: unknown }): Promise<Polled>;
   find?(post: Post, settings: unknown, attempt: LookUp): Promise<Published | readonly Published[] | undefined>;
   remove?(published: Published): Promise<void>;
-  comment?(comment: NewComment, handle: Handle): Promise<Published>;
+  comment?(comment: NewComment, handle: Handle): Promise<Published | Held>;
   findComment?(comment: NewComment, attempt: LookUp): Promise<Published | readonly Published[] | undefined>;
-  repost?(repost: Repost, handle: Handle): Promise<Published>;
+  repost?(repost: Repost, handle: Handle): Promise<Published | Held>;
   findRepost?(repost: Repost, attempt: LookUp): Promise<Published | readonly Published[] | undefined>;
   metrics?(posts: readonly Published[]): Promise<readonly PostCounts[]>;
   channelMetrics?(days: { from: string; to: string }): Promise<readonly Series[]>;

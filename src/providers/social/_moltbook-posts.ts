@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { refused } from '../kit/declare/fallback.ts';
-import type { Operations, Post, Published } from './_contract.ts';
+import type { Held, Operations, Post, Published } from './_contract.ts';
 import { commentsBelow, Made, Shown } from './_moltbook-reading.ts';
 
 export const Settings = z.looseObject({
@@ -25,12 +24,11 @@ const titleOf = ({ plain }: Post): string =>
   Array.from(plain.replace(/\s+/g, ' ').trim()).slice(0, TITLE).join('').trim(); // the cut may end in a blank
 
 /** What is held back is hidden until its owner has answered a challenge, which is for the owner to see. */
-function refuseHeld({ verification }: z.output<typeof Made>, isHeld: boolean | null | undefined): void {
-  if (!isHeld) return;
+function heldBack({ verification }: z.output<typeof Made>): Held {
   const { challenge_text: text, verification_code: code, expires_at: until } = verification ?? {};
   const challenge =
     text === undefined ? '' : `: “${text}”, verification code ${code}${until ? `, until ${until}` : ''}`;
-  throw refused('rejected', `Moltbook hides it until its owner has answered a challenge${challenge}`);
+  return { held: `Moltbook hides it until its owner has answered a challenge${challenge}` };
 }
 
 /** Posts and comments; the network may hold back either. */
@@ -45,8 +43,7 @@ export const moltbookPosts = {
       creates: true,
     });
     await save({ id: made.post.id });
-    refuseHeld(made.post, made.verification_required);
-    return published(made.post.id);
+    return made.verification_required ? heldBack(made.post) : published(made.post.id);
   },
   async find({ http, account: name, post, since }) {
     const { recentPosts } = await http.get('/agents/profile', Recent, { query: { name } });
@@ -59,13 +56,16 @@ export const moltbookPosts = {
   comment: {
     once: 'read-back',
     replies: true,
-    async send({ http, published: { id, url }, parent, post }) {
+    async send({ http, published: { id, url }, parent, post, saved, save }) {
+      const { id: held } = Saved.parse(saved);
+      if (held !== undefined && (await commentsBelow(http, id)).some((one) => one.id === held))
+        return { id: held, url };
       const { comment, verification_required: isHeld } = await http.post(`/posts/${id}/comments`, MadeComment, {
         json: { content: post.text, ...(parent && { parent_id: parent.id }) },
         creates: true,
       });
-      refuseHeld(comment, isHeld);
-      return { id: comment.id, url };
+      await save({ id: comment.id });
+      return isHeld ? heldBack(comment) : { id: comment.id, url };
     },
     async find({ http, account, published: { id, url }, parent, post, since }) {
       const all = await commentsBelow(http, id);

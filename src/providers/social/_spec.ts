@@ -13,6 +13,7 @@ import type {
   CommentsTold,
   Counts,
   Handle,
+  Held,
   LookUp,
   Mention,
   NewComment,
@@ -64,9 +65,9 @@ type Publishing<F extends Fields, S extends z.ZodType> = {
    */
   prepareReply?: (call: Attempt<F, S>) => Promise<Prepared>;
 } & (
-  | { publish(call: Attempt<F, S>): Promise<Published>; poll?: never; processesWithinMs?: never }
+  | { publish(call: Attempt<F, S>): Promise<Published | Held>; poll?: never; processesWithinMs?: never }
   | {
-      publish(call: Attempt<F, S>): Promise<Published | Processing>;
+      publish(call: Attempt<F, S>): Promise<Published | Processing | Held>;
       /** Throws where the network cannot be asked now, which says nothing about the post. */
       poll(call: PostCall<F, S> & { saved: unknown }): Promise<Polled>;
       /** The longest time that the network works on a post, in milliseconds. Default: a day. */
@@ -89,7 +90,7 @@ export interface CommentReads {
 }
 /** A further thing that a channel can make, once: a comment, a repost. The answer names what was made. */
 type Making<C> = Once<C> & {
-  send(call: C & Handle): Promise<Published>;
+  send(call: C & Handle): Promise<Published | Held>;
   /** Posts that it cannot be made for, such as drafts: those whose settings have all values of one of these. */
   unless?: readonly SettingValues[];
 };

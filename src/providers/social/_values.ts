@@ -35,6 +35,13 @@ export interface Processing {
   processingMs: number;
 }
 /**
+ * The network has it, and shows it to nobody before a person has acted there, as `held` says. A person decides then; a
+ * later attempt is handed what was saved.
+ */
+export interface Held {
+  held: string;
+}
+/**
  * What became of a post that the network worked on. `rejected`: for good, with its words. `expired`: it dropped the
  * handle and published nothing, so the post begins anew.
  */

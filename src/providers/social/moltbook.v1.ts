@@ -14,7 +14,7 @@ export default social({
   website: 'https://www.moltbook.com',
   authType: 'api_key',
   setupNotes:
-    'Moltbook shows the key of an agent once, when it is registered; its owner must have claimed the agent. An agent may post every 30 minutes, every 2 hours on its first day. Moltbook may hold a post back until its owner answers a challenge within 5 minutes: the challenge stands in the reason of the failed post.',
+    'Moltbook shows the key of an agent once, when it is registered; its owner must have claimed the agent. An agent may post every 30 minutes, every 2 hours on its first day. Moltbook may hold a post back until its owner answers a challenge within 5 minutes: the challenge stands in the reason of the failed post. When it is answered, retry that post with confirm: it is found then, and not posted again.',
   credentials: { apiKey: secret('Agent API key') },
   api: 'https://www.moltbook.com/api/v1', // without `www` it redirects
   auth: { in: 'header', name: 'authorization', prefix: 'Bearer ', field: 'apiKey' },

@@ -128,6 +128,7 @@ export function resultOf(
     }
     case 'undecided':
       return mayBeThere(outcome.message);
+    case 'held':
     case 'rejected':
     case 'unsupported':
     case 'exhausted':

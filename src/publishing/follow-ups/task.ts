@@ -4,6 +4,7 @@ import {
   type ChannelPost,
   checkPost,
   type Handle,
+  type Held,
   limitsOfItem,
   type LookUp,
   type NewComment,
@@ -62,7 +63,7 @@ export const valueOf = (fields: readonly PlugValue[], name: string): string =>
 /** A task at its network. */
 export interface Doable {
   once: OnceClass;
-  send(handle: Handle): Promise<Published>;
+  send(handle: Handle): Promise<Published | Held>;
   /** Absent where the network cannot be asked. */
   find?: ((attempt: LookUp) => Promise<Published | readonly Published[] | undefined>) | undefined;
 }

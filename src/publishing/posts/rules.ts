@@ -274,6 +274,7 @@ function settleOutcome(
         kind: 'woke',
         message: 'Handed back before anything was sent',
       });
+    case 'held': // it is there: nothing makes it a second time unasked
     case 'undecided':
       return undecided(outcome.message);
     case 'absent': {

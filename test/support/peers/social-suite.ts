@@ -7,6 +7,7 @@ import type { Picture, PictureRules } from '../../../src/providers/kit/declare/m
 import type {
   App,
   Handle,
+  Held,
   Media,
   Polled,
   Post,
@@ -125,14 +126,14 @@ const lookUpOf = ({ saved, thread = [], since = new Date(NOW.getTime() - 60_000)
 });
 
 /** Takes all steps, without waiting between them. */
-async function published(port: Port, input: PostInput): Promise<Published | Exclude<Polled, Published>> {
+async function published(port: Port, input: PostInput): Promise<Polled | Held> {
   const { channel } = port;
   const handle = handleOf(port, input);
   const post = postOf(input);
   const settings = input.settings ?? {};
   for (let step = await channel.prepare?.(post, settings, handle); step !== undefined && step !== 'ready';)
     step = await channel.prepare!(post, settings, handle);
-  let answer: Polled = await channel.publish(post, settings, handle);
+  let answer: Polled | Held = await channel.publish(post, settings, handle);
   while ('processingMs' in answer) answer = await channel.poll!(post, settings, handle);
   return answer;
 }

@@ -3,6 +3,7 @@ import { systemClock } from '../../../src/platform/kernel/index.ts';
 import {
   openProviders,
   type Handle,
+  type Held,
   type LookUp,
   type Media,
   type Polled,
@@ -28,9 +29,20 @@ export function localProviders(more: Partial<ProvidersOptions> = {}) {
 }
 
 export type PublishingChannel = ReturnType<typeof publishing>;
+/** What is made here is visible at once. */
+function visible(answer: Published | Held): Published {
+  if ('held' in answer) throw new Error(answer.held);
+  return answer;
+}
 /** A channel whose `publish` takes all its steps, as the product does: it ends when the post is out. */
-const publishing = (channel: Social) => ({
+const publishing = ({ comment, repost, ...channel }: Social) => ({
   ...channel,
+  ...(comment && {
+    comment: async (...call: Parameters<typeof comment>): Promise<Published> => visible(await comment(...call)),
+  }),
+  ...(repost && {
+    repost: async (...call: Parameters<typeof repost>): Promise<Published> => visible(await repost(...call)),
+  }),
   async publish(post: Post, settings: unknown, handle: Handle): Promise<Published> {
     const attempt: Handle = {
       ...handle,
@@ -43,7 +55,7 @@ const publishing = (channel: Social) => ({
       await systemClock.sleep(step.againMs);
       step = await channel.prepare!(post, settings, attempt);
     }
-    let answer: Polled = await channel.publish(post, settings, attempt);
+    let answer: Polled | Held = await channel.publish(post, settings, attempt);
     while ('processingMs' in answer) {
       await systemClock.sleep(answer.processingMs);
       answer = await channel.poll!(post, settings, attempt);

@@ -1,5 +1,5 @@
 import { isBusy, ProviderError } from '../../../platform/kernel/index.ts';
-import { type AttemptOutcome, Release } from './attempt.ts';
+import { type AttemptOutcome, HeldBack, Release } from './attempt.ts';
 import type { LookedUp } from './look-up.ts';
 
 // What networks answer, as outcomes of an attempt.
@@ -30,6 +30,8 @@ export const failureBefore = (error: unknown): Failure | undefined => {
 
 /** An answer that cannot be read is lost: the post may be out. */
 export function released(answer: unknown): AttemptOutcome {
+  const heldBack = HeldBack.safeParse(answer);
+  if (heldBack.success) return { kind: 'held', message: clean(heldBack.data.held) };
   const release = Release.safeParse(answer);
   if (!release.success) return { kind: 'lost', message: 'The network answered something that cannot be read' };
   const { id, url, saved } = release.data;

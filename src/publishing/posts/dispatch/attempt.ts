@@ -56,10 +56,14 @@ export type Next =
 /** What the network answered to a publish that worked. Anything else is garbage: the post may be out. */
 export const Release = z.object({ id: z.string().min(1), url: z.string(), saved: z.unknown().optional() });
 
+/** The same of one that it hides until a person has acted there. */
+export const HeldBack = z.object({ held: z.string() });
+
 /**
  * What became of one attempt. `preparing`: the network is not ready for it yet, and nothing is public. `paced`: the account or the
  * app has posted as often as the network allows, and nothing was sent. `circuit_open`: the network answers nobody, and nothing was sent. `expired`: it
- * dropped what it was given, and nothing was published. `absent`: the network does not show it; `mayArriveMs`: for how
+ * dropped what it was given, and nothing was published. `held`: it has the post, and shows it to nobody before a person acts there.
+ * `absent`: the network does not show it; `mayArriveMs`: for how
  * long its request may still arrive there, whose answer was lost. `not-sent`: no request has left, and this host will not
  * send it.
  */
@@ -70,6 +74,7 @@ export type AttemptOutcome =
   | { kind: 'paced'; againMs: number }
   | { kind: 'circuit_open'; againMs: number }
   | { kind: 'expired' }
+  | { kind: 'held'; message: string }
   | { kind: 'absent'; mayArriveMs?: number }
   | { kind: 'not-sent' }
   | { kind: 'undecided'; message: string; similar?: readonly Published[] }

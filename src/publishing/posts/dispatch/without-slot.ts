@@ -1,6 +1,6 @@
 import { type Limiter, LimiterClosed, type LimiterPlace } from '../../../platform/flow/index.ts';
 import { AppError, isBusy } from '../../../platform/kernel/index.ts';
-import type { Published } from '../../../providers/registry/index.ts';
+import type { Held, Published } from '../../../providers/registry/index.ts';
 import type { ChannelSnapshot, Connected } from '../ports.ts';
 import { CALL_MS, HEARTBEAT_FRESH_MS } from '../rules.ts';
 import { clean, type Failure, failureBefore, failureOf, released } from './answers.ts';
@@ -32,7 +32,7 @@ export interface WithoutSlot {
 export interface Making {
   /** Notes that the request is about to leave, for a network that cannot be asked; false: the row is another's now. */
   markSent?: (() => Promise<boolean>) | undefined;
-  send(): Promise<Published>;
+  send(): Promise<Published | Held>;
 }
 /** What became of it. */
 export type MadeOutcome = Exclude<AttemptOutcome, { kind: 'processing' | 'preparing' | 'expired' }>;

@@ -194,6 +194,33 @@ test('a network without a lookup leaves the decision to a person, and a second s
   expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 2 });
 });
 
+test('a post that the network made and hides from all is not made again by a retry without a confirmation [S118]', async () => {
+  await using _running = await start();
+  network.behave = async (_post, { handle }, accept) => {
+    if (handle.saved !== undefined) return { id: 'made', url: 'https://fake.example/made' }; // it is visible by now
+    await handle.save({ id: accept().id });
+    return { held: 'Hidden until its owner has answered a challenge: 2 + 3' };
+  };
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const post = newPost(channelId);
+  await admit(world, orgId, [post]);
+  await settled(db.sql, orgId);
+  expect(await stateOf(db.sql, post.id)).toMatchObject({
+    state: 'ERROR',
+    detail: 'unconfirmed',
+    error: 'Hidden until its owner has answered a challenge: 2 + 3',
+  });
+  expect(await db.sql`select payload from outbox where entity_id = ${post.id} and topic = 'post.unconfirmed'`).toEqual([
+    { payload: expect.objectContaining({ error: 'Hidden until its owner has answered a challenge: 2 + 3' }) },
+  ]);
+  const actor = postActorOf(world, orgId, post.id);
+  await expect(actor.retry({ confirm: false })).rejects.toMatchObject({ code: 'conflict' });
+  await actor.retry({ confirm: true });
+  await settled(db.sql, orgId);
+  expect(network.taken).toHaveLength(1);
+  expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', releaseId: 'made' });
+});
+
 test('a release set by a person publishes the post, frees the slot and continues the thread', async () => {
   await using _running = await start();
   network.find = async () => {

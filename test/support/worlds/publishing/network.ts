@@ -68,7 +68,11 @@ export function openNetwork() {
     looks: 0,
     /** What a publish does instead of taking the post; `accept` takes it. */
     behave: undefined as
-      | ((post: Post, sent: SentPost, accept: () => Published) => Promise<Published | { processingMs: number }>)
+      | ((
+          post: Post,
+          sent: SentPost,
+          accept: () => Published,
+        ) => Promise<Published | { processingMs: number } | { held: string }>)
       | undefined,
     /** What comes before a publish, and what is answered of a post that is worked on. */
     prepare: undefined as ((post: Post, step: Step) => Promise<Prepared>) | undefined,
@@ -137,7 +141,7 @@ function adapterOf(
     settings: unknown,
     handle: Handle,
     wait: SentPost['wait'],
-  ) => Promise<Published | { processingMs: number }>,
+  ) => Promise<Published | { processingMs: number } | { held: string }>,
   find: (post: Post, attempt: LookUp) => Promise<Published | readonly Published[] | undefined>,
 ): SocialAdapter {
   /** Without a `poll` of the test, a post that was taken is out. */
