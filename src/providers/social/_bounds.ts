@@ -14,6 +14,8 @@ export interface Pace {
   per: 'account' | 'app';
   posts: number;
   ms: number;
+  /** Only first items count, as the network counts comments and replies apart. Default: all that a channel makes. */
+  of?: 'posts';
 }
 
 /** What a network takes in one post, or in one item of a thread. */

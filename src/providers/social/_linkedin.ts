@@ -58,7 +58,7 @@ export const LINKEDIN = {
     .object({ message: z.string().regex(/resource level throttle/i) })
     .transform((): Quota => ({ midnight: 'UTC' })),
   threads: 'comment',
-  pace: [{ per: 'account', posts: 150, ms: 86_400_000 }],
+  pace: [{ per: 'account', posts: 150, ms: 86_400_000, of: 'posts' }],
   limits,
   releaseIds: {
     form: /^urn:li:\w{1,50}:(?:[\w-]{1,100}|\([\w:,-]{1,200}\))$/,

@@ -21,7 +21,7 @@ export default social({
   login: { kind: 'credentials' },
   once: 'read-back',
   threads: 'comment',
-  pace: [{ per: 'account', posts: 1, ms: 1_800_000 }],
+  pace: [{ per: 'account', posts: 1, ms: 1_800_000, of: 'posts' }],
   limits: { text: 300, unit: 'characters', media: 0, mediaTypes: [] },
   settings: Settings,
   plugs: plugsOf('moltbook', ['auto-comment', 'comment-from']),

@@ -42,7 +42,7 @@ export default social({
   ),
   once: 'two-phase',
   threads: 'reply',
-  pace: [{ per: 'account', posts: 250, ms: 86_400_000 }],
+  pace: [{ per: 'account', posts: 250, ms: 86_400_000, of: 'posts' }],
   limits: {
     text: 500,
     unit: 'emoji-bytes',

@@ -38,7 +38,7 @@ export default social({
   },
   once: 'key',
   threads: 'comment',
-  pace: [{ per: 'account', posts: 50, ms: 86_400_000 }],
+  pace: [{ per: 'account', posts: 50, ms: 86_400_000, of: 'posts' }],
   limits: {
     text: 16_384,
     unit: 'characters',

@@ -42,7 +42,7 @@ export default social({
   once: 'two-phase',
   threads: 'comment',
   processesWithinMs: 6 * 3_600_000,
-  pace: [{ per: 'app', posts: 100, ms: 86_400_000 }],
+  pace: [{ per: 'app', posts: 100, ms: 86_400_000, of: 'posts' }],
   limits: {
     text: 5_000,
     unit: 'bytes',

@@ -125,9 +125,9 @@ export async function connectChannel(
 /** An account and an app are counted once, in whatever organizations their channels are. */
 export const pacesOf = ({ id, pace = [] }: SocialAdapter, account: string, app: App | undefined): Connected['paces'] =>
   pace
-    .map(({ per, posts, ms }) => {
-      const of = per === 'account' ? account : app?.clientId || app?.consumerKey || '';
-      return { key: `${id} ${per} ${ms} ${of}`, per, posts, ms };
+    .map(({ per, posts, ms, of }) => {
+      const whose = per === 'account' ? account : app?.clientId || app?.consumerKey || '';
+      return { key: `${id} ${per} ${ms} ${whose}`, per, posts, ms, of };
     })
     .toSorted((a, b) => (a.key < b.key ? -1 : 1));
 

@@ -41,6 +41,8 @@ export interface Paced {
   per: 'account' | 'app';
   posts: number;
   ms: number;
+  /** Only first items count; undefined: all that a channel makes. */
+  of?: 'posts' | undefined;
 }
 
 /** A connected channel with a fresh token. */

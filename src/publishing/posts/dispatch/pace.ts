@@ -11,6 +11,9 @@ class UsedUp extends Error {
   }
 }
 
+/** The windows in which more counts than first items of posts. */
+export const beyondPosts = (paces: readonly Paced[]): Paced[] => paces.filter(({ of }) => of !== 'posts');
+
 /**
  * Takes a post, or what follows one, out of each window, or out of none: answers how long to wait, in milliseconds, where one is used up. The
  * rows are those of all processes, so that channels of one account or app share what their network allows. What was

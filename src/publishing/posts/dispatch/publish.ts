@@ -5,7 +5,7 @@ import type { Connected } from '../ports.ts';
 import { CALL_MS, PROCESSES_WITHIN_MS } from '../rules.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
 import { markSent, saveHandle } from './marks.ts';
-import { takePaces } from './pace.ts';
+import { beyondPosts, takePaces } from './pace.ts';
 import { callMsOf, type CallTime, hasHung, inTime, postOf, type Ready, type SenderDeps, settingsOf } from './calls.ts';
 import { REPLACED, type Work } from './work.ts';
 
@@ -101,8 +101,10 @@ const timeOf = (work: Work): CallTime | undefined =>
   work.callMs > CALL_MS ? { limitMs: work.callMs, heldUntil: () => work.heldSince + CALL_MS } : undefined;
 
 /** Counts the post where its network allows so many; one that goes on where an attempt stopped has been counted. */
-const takePlaces = async ({ sql }: SenderDeps, claimed: ClaimedPost, { paces }: Connected) =>
-  paces.length > 0 && !claimed.isCounted ? takePaces(sql, paces, claimed) : undefined;
+async function takePlaces({ sql }: SenderDeps, claimed: ClaimedPost, { paces }: Connected) {
+  const counted = claimed.isLater ? beyondPosts(paces) : paces;
+  return counted.length > 0 && !claimed.isCounted ? takePaces(sql, counted, claimed) : undefined;
+}
 
 /** A network that does not get ready in the longest time it may take is given up; a retry begins anew. */
 const notReady = (waitMs: number, { savedMs }: ClaimedPost, connected: Connected): AttemptOutcome =>

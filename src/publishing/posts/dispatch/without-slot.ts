@@ -6,7 +6,7 @@ import { CALL_MS, HEARTBEAT_FRESH_MS } from '../rules.ts';
 import { clean, type Failure, failureBefore, failureOf, released } from './answers.ts';
 import type { AttemptOutcome } from './attempt.ts';
 import { hasHung, inTime, type SenderDeps } from './calls.ts';
-import { takePaces, waitOfPaces } from './pace.ts';
+import { beyondPosts, takePaces, waitOfPaces } from './pace.ts';
 import { NotSent } from './publish.ts';
 import { OVER } from './work.ts';
 
@@ -82,7 +82,7 @@ export const callsWithoutSlot = (deps: SenderDeps) => ({
         deps,
         caller,
         async (connected, ended) => {
-          const againMs = await waitOfPaces(sql, connected.paces);
+          const againMs = await waitOfPaces(sql, beyondPosts(connected.paces));
           if (againMs !== undefined) return { kind: 'paced', againMs } as const;
           await inTime(clock, read(connected), ended);
           return undefined;
@@ -113,7 +113,8 @@ async function makeOnce(
   }: { making: Making | undefined; connected: Connected; ended: AbortController; call: Called },
 ): Promise<AttemptOutcome> {
   if (!making) return { kind: 'unsupported', message: 'The network has no such thing' };
-  const pacedMs = paces.length > 0 ? await takePaces(deps.sql, paces) : undefined;
+  const counted = beyondPosts(paces);
+  const pacedMs = counted.length > 0 ? await takePaces(deps.sql, counted) : undefined;
   if (pacedMs !== undefined) return { kind: 'paced', againMs: pacedMs };
   expectHeld(deps, caller);
   if (making.markSent) {

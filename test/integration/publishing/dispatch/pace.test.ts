@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError } from '../../../../src/platform/kernel/index.ts';
+import type { ChannelSnapshot } from '../../../../src/publishing/posts/ports.ts';
+import { belowPosts } from '../../../support/worlds/publishing/follow-ups.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
 import { settles } from '../../../support/wire/settles.ts';
 import {
@@ -39,6 +41,15 @@ const channelOf = async (channelId: string) =>
     select extract(epoch from resting_until - now())::float8 * 1000 as "restsMs", slot_incarnation is not null as held
     from channels where id = ${channelId}`
   )[0]!;
+/** As a claim reads it. */
+const snapshotOf = async (channelId: string) =>
+  (
+    await db.sql<{ channel: ChannelSnapshot }[]>`
+      select json_build_object('id', id, 'orgId', org_id, 'providerId', provider_id, 'providerVersion',
+        provider_version, 'internalId', internal_id, 'name', name, 'credentials', credentials, 'settings', settings,
+        'tokenExpiresAt', null, 'routeId', null) as channel
+      from channels where id = ${channelId}`
+  )[0]!.channel;
 const timelineOf = (postId: string) =>
   db.sql<{ kind: string; message: string }[]>`
     select kind, message from post_timeline where post_id = ${postId} order by id`;
@@ -115,6 +126,26 @@ describe('the pace of a network', () => {
     await settled(db.sql, orgId);
     expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 2 });
     expect(await windows()).toEqual([1]);
+  });
+
+  test('of posts alone counts no later item, no comment and no read, and holds none of them', async () => {
+    await using _running = await start([{ per: 'account', posts: 1, ms: HOUR, of: 'posts' }]);
+    const below = belowPosts(network);
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const root = newPost(channelId, { settings: { firstComment: 'First' } });
+    const { group, id: rootPostId } = root;
+    const reply = newPost(channelId, { group, rootPostId, parentPostId: rootPostId, content: 'reply' });
+    await admit(world, orgId, [root, reply]);
+    await settled(db.sql, orgId);
+    expect(await stateOf(db.sql, reply.id)).toMatchObject({ state: 'PUBLISHED' });
+    await settles(async () => expect(below.made.map(({ text }) => text)).toEqual(['First']));
+    expect(await windows()).toEqual([1]);
+    const caller = { orgId, channelId, channel: await snapshotOf(channelId), heldSince: 0, leaseMs: 120_000 };
+    expect(await world.posts.readWithoutSlot(caller, async () => {})).toBeUndefined();
+
+    const second = newPost(channelId);
+    await admit(world, orgId, [second]);
+    await isPaced(channelId, second.id);
   });
 
   test('is held where many posts are due at the same time', async () => {
