@@ -57,13 +57,14 @@ const commentAt = ({ id, url, threadId }: Pick<Comment, 'id' | 'url' | 'threadId
 });
 const Made = z.object({ comment: Comment.pick({ id: true, url: true, threadId: true }) });
 const parentOf = ({ inReplyToCommentId: id }: Comment): string | undefined => (id == null ? undefined : String(id));
-function readComment(service: string, comment: Comment): CommentTold {
+/** `own`: the account of the channel, which writes in its name. Numbers of accounts are not those of channels. */
+function readComment(service: string, comment: Comment, own: { id: number; channel: string }): CommentTold {
   const { text, account, createdAt } = comment;
   return {
     ...commentAt(comment),
     text: shownText(text),
     author: {
-      id: String(account?.id ?? ''),
+      id: account ? (account.id === own.id ? own.channel : `account-${account.id}`) : '',
       name: account?.displayName || account?.name || '',
       handle: account ? `@${account.name}@${account.host ?? new URL(service).host}` : undefined,
       picture: pictureAt(service, account?.avatars),
@@ -107,15 +108,17 @@ export const peertubeReading = {
     },
   },
   /** A page of the newest threads below a video, with their answers. */
-  async comments({ http, values: { service }, published: { id }, cursor = '0' }) {
+  async comments({ http, account: channel, values: { service }, published: { id }, cursor = '0' }) {
     const video = encodeURIComponent(id);
     const { total, data } = await threads(http, video, Number(cursor));
+    if (data.length === 0) return { comments: [] };
     const all: Comment[] = [];
     for (const first of data) all.push(...(first.totalReplies ? await thread(http, video, first.id) : [first]));
+    const own = { id: (await me(http)).account.id, channel };
     const end = Number(cursor) + data.length;
     return {
-      comments: all.filter(({ isDeleted }) => !isDeleted).map((one) => readComment(service, one)),
-      next: data.length > 0 && end < total ? String(end) : undefined,
+      comments: all.filter(({ isDeleted }) => !isDeleted).map((one) => readComment(service, one, own)),
+      next: end < total ? String(end) : undefined,
     };
   },
   metrics: ({ http, posts }) =>

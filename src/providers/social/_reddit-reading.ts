@@ -62,7 +62,11 @@ const flat = ({ data }: z.output<typeof Answers>): CommentTold[] =>
 const commentOf = (said: Said): CommentTold => ({
   id: said.name,
   text: said.body,
-  author: { id: said.author_fullname ?? said.author, name: said.author },
+  author: {
+    id: said.author_fullname?.replace(/^t2_/, '') ?? said.author, // as `profile` names it
+    name: said.author,
+    handle: `u/${said.author}`,
+  },
   createdAt: said.created_utc,
   parentId: said.parent_id === said.link_id ? undefined : said.parent_id,
   url: SITE + said.permalink,
