@@ -5,7 +5,7 @@ import { overLimit } from '../state.ts';
 import { approvalSetting, asksWhenRoom, isHeld } from './consent.ts';
 
 /** `items`: what follows the first one, where that is replaced. */
-type Change = Pick<PostChange, 'status' | 'settings' | 'by'> & { items: PostChange['thread'] };
+type Change = Pick<PostChange, 'status' | 'by'> & { items: PostChange['thread'] };
 
 /** Whether these items are others than those behind the first one `r`, whose settings they get. */
 const areOthers = (sql: Sql, items: NonNullable<Change['items']>): Fragment => sql`(
@@ -19,20 +19,21 @@ const areOthers = (sql: Sql, items: NonNullable<Change['items']>): Fragment => s
         )`;
 
 /**
- * What an edit `e` means for the consent to its thread; `t` is the post, `r` the first item. A consent ends with what it
- * was to; what somebody may not queue unasked is held where it is, or would be, queued.
+ * What an edit `e` means for the consent to its thread; `t` is the post, `r` the first item, `settingsChange` whether
+ * settings become others. A consent ends with what it was to; what somebody may not queue unasked is held where it is,
+ * or would be, queued.
  */
 export function consentOfEdit(
   sql: Sql,
   orgId: string,
-  { status, settings, items, by }: Change,
-  settingsAfter: Fragment,
+  { status, items, by }: Change,
+  settingsChange: Fragment,
 ): Fragment {
   const changes = sql`(
           ${items === undefined ? sql`false` : areOthers(sql, items)}
           or e.given ? 'content' and e.content is distinct from t.content
           or e.given ? 'media' and e.media is distinct from t.media
-          or ${settings !== undefined} and ${settingsAfter} is distinct from t.settings
+          or ${settingsChange}
         )`;
   const queued = sql`(
           ${status === 'schedule'}

@@ -160,7 +160,7 @@ const verdictOfEdit = (sql: Sql, target: Target, change: Edit, isWhole: boolean)
             or ${unjudged} and (t.state = 'QUEUE' or ${awaitsApproval(sql, 't')})
           ) then 'unjudged'
         else 'done'
-      end as verdict, ${consentOfEdit(sql, target.orgId, change, settingsAfter(sql, change.settings, 't'))} as consent
+      end as verdict, ${consentOfEdit(sql, target.orgId, change, settingsChange(sql, change.settings))} as consent
       from edit e
       left join thread t on t.id = ${target.postId}
       left join thread r on r.root_post_id is null
@@ -200,8 +200,21 @@ const settingsAfter = (sql: Sql, settings: Edit['settings'], alias: string): Fra
             || ${JSON.stringify(settings?.values ?? {})}::text::jsonb
           )`;
 
+/** The row `b` gets the settings given for the post `t`: those of a first item are the settings of its whole thread. */
+const getsSettings = (sql: Sql, settings: Edit['settings']): Fragment =>
+  settings === undefined ? sql`false` : sql`(b.is_target or t.root_post_id is null)`;
+
+/** The settings of an item that is not out become others. */
+const settingsChange = (sql: Sql, settings: Edit['settings']): Fragment => sql`exists (
+            select
+            from thread b
+            where ${getsSettings(sql, settings)}
+              and b.state <> 'PUBLISHED'
+              and b.settings is distinct from ${settingsAfter(sql, settings, 'b')}
+          )`;
+
 const editedSettings = (sql: Sql, settings: Edit['settings']): Fragment => sql`case
-          when b.is_target and ${settings !== undefined} then ${settingsAfter(sql, settings, 'p')}
+          when ${getsSettings(sql, settings)} then ${settingsAfter(sql, settings, 'p')}
           else p.settings
         end`;
 
@@ -230,7 +243,7 @@ const editedDueAt = (sql: Sql): Fragment => sql`case
           else p.due_at
         end`;
 
-/** `b` is the row as it was locked, `s` its state after the change. */
+/** `t` is the post, `b` a row of its thread as it was locked, `s` its state after the change. */
 const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWhole: boolean): Fragment => sql`
       update posts p
       set ${post.assign(sql, 'edit', 'e', 'b.is_target')},
@@ -246,13 +259,14 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
         attempts_failed = case when b.state <> s.state then 0 else p.attempts_failed end,
         -- what the network was given for the post as it was; of an attempt whose outcome is open it is kept
         saved = case
-          when b.undecided or not (b.is_target and (e.given ?| '{content,media}' or ${settings !== undefined})) then p.saved
+          when b.undecided
+            or not (b.is_target and e.given ?| '{content,media}' or ${getsSettings(sql, settings)}) then p.saved
         end,
         preparation = null,
         prepare_at = null,
         version = p.version + 1,
         updated_at = now()
-      from edit e, thread b, channel c, verdict v,
+      from edit e, thread t, thread b, channel c, verdict v,
         lateral (
           select a.held, a.state, a.state = 'QUEUE' and (
               b.state <> 'QUEUE'
@@ -272,11 +286,17 @@ const applyEdit = (sql: Sql, { orgId }: Target, { status, settings }: Edit, isWh
           ) a
         ) s
       where v.verdict = 'done'
+        and t.is_target
         and p.id = b.id
         and p.org_id = ${orgId}
         and b.state <> 'PUBLISHED'
         and not b.in_flight
-        and (b.is_target or ${isWhole} or v.consent = 'asked' and b.state = 'QUEUE')
+        and (
+          b.is_target
+          or ${isWhole}
+          or ${getsSettings(sql, settings)}
+          or v.consent = 'asked' and b.state = 'QUEUE'
+        )
       returning ${post.names(sql, 'fact', 'p')}, b.state as state_before, b.publish_date as date_before,
         b.detail as detail_before, p.on_brake, p.version`;
 

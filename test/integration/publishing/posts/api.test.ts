@@ -167,6 +167,26 @@ describe('changing posts', () => {
     expect([refused.status, refused.body.code]).toEqual([400, 'invalid_content']);
   });
 
+  test('settings given for the first item are those of its whole thread, those of a later item its own [S109, S115]', async () => {
+    const value = [{ content: 'one' }, { content: 'two' }, { content: 'three' }];
+    const id = await made(schedule({ posts: [element(channel, '', { value, settings: { a: 1 } })] }));
+    const two = (await read(id)).thread[0].id;
+    await db.sql`update posts set saved = '{"value":"upload-1"}' where id = ${id} or root_post_id = ${id}`;
+    const shown = async () => {
+      const { thread, ...first } = await read(id);
+      return [first, ...thread].map(({ settings: { __type, ...own } }) => own);
+    };
+    await key.put(`/public/v1/posts/${two}/settings`, { settings: { b: 2 } });
+    expect(await shown()).toEqual([{ a: 1 }, { a: 1, b: 2 }, { a: 1 }]);
+    await key.put(`/public/v1/posts/${id}/settings`, { settings: { a: 3 } });
+    expect(await shown()).toEqual([{ a: 3 }, { a: 3, b: 2 }, { a: 3 }]);
+    expect(await db.sql`select saved from posts where id = ${id} or root_post_id = ${id}`).toEqual(
+      value.map(() => ({ saved: null })),
+    );
+    await ann.client.put(`/posts/${id}`, { settings: { c: 4 } });
+    expect(await shown()).toEqual(value.map(() => ({ c: 4 })));
+  });
+
   test('a new date moves a post; by default it schedules a draft, with `update` the draft stays one [S113]', async () => {
     const draft = await made(schedule({ type: 'draft' }));
     const date = later(5 * HOUR);

@@ -327,6 +327,13 @@ describe('a thread that was approved', () => {
     await db.sql`update posts set settings = '{"a":1}' where root_post_id = ${id}`;
     expect((await member.client.put(`/posts/${id}`, { thread: [two] })).body).toMatchObject(HELD);
   });
+
+  test('asks again where settings that the first item has already are new to a later one [S121]', async () => {
+    const id = await approved(threadWith({ content: 'one' }, two));
+    await db.sql`update posts set settings = '{"a":1}' where root_post_id = ${id}`;
+    const { settings } = await read(id);
+    expect((await member.client.put(`/posts/${id}`, { settings })).body).toMatchObject(HELD);
+  });
 });
 
 describe('POST /posts/:id/reject and /request-approval', () => {
