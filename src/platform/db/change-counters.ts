@@ -1,8 +1,8 @@
 import type { Sql } from './client.ts';
 
 /**
- * Answers a number that grows with every commit that changed posts, channels, files, tags or groups of an organization
- * (H18); triggers count.
+ * Answers a number that grows with every commit that changed posts, channels, files, tags, campaigns or groups of an
+ * organization (H18); triggers count.
  */
 export async function readChangeCounter(sql: Sql, orgId: string): Promise<string> {
   const [row] = await sql<{ changes: string }[]>`

@@ -82,10 +82,11 @@ describe('changes of what lists show', () => {
   let doomed: string;
   let file: string;
   let tag: string;
+  let campaign: string;
   let customer: string;
   beforeAll(async () => {
     [post, doomed] = [await made(), await made()];
-    [file, tag, customer] = [newId(), newId(), newId()];
+    [file, tag, campaign, customer] = [newId(), newId(), newId(), newId()];
   });
   const changes: [what: string, change: () => Promise<unknown>][] = [
     ['a post that is inserted', () => made()],
@@ -101,6 +102,11 @@ describe('changes of what lists show', () => {
     ['a file that is deleted', () => sql`delete from files where id = ${file}`],
     ['a tag that is inserted', () => sql`insert into tags (id, org_id, name) values (${tag}, ${ann.orgId}, 'Tag')`],
     ['a tag that is updated', () => sql`update tags set name = 'Other' where id = ${tag}`],
+    [
+      'a campaign that is made of a tag',
+      () => sql`insert into campaigns (id, org_id, tag_id) values (${campaign}, ${ann.orgId}, ${tag})`,
+    ],
+    ['a campaign that is deleted', () => sql`delete from campaigns where id = ${campaign}`],
     ['a tag that is deleted', () => sql`delete from tags where id = ${tag}`],
     [
       'a group that is inserted',
