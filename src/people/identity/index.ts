@@ -7,7 +7,7 @@ export {
   type QuietHours,
   type Toggles,
 } from './preferences.ts';
-export type { ProfileRow } from './profile-store.ts';
+export { avatarUrl, type ProfileRow } from './profile-store.ts';
 export { hasPlus, locked, setupTokenOf } from './rules.ts';
 export { lockSuperAdmins, type MembershipRow, type SelfRow } from './store.ts';
 export {

@@ -1,5 +1,5 @@
 import { isUndeliverable } from '../../delivery/email/index.ts';
-import type { Json, Sql } from '../../platform/db/index.ts';
+import type { Fragment, Json, Sql } from '../../platform/db/index.ts';
 import type { PreferencesChange } from './preferences.ts';
 
 export interface ProfileRow {
@@ -14,15 +14,27 @@ export interface ProfileRow {
 }
 type Texts = { [K in 'name' | 'lastName' | 'bio' | 'timezone']?: string | undefined };
 
-const columns = (sql: Sql) => sql`
-    name, last_name as "lastName", bio, avatar_url as "avatarUrl", picture_id as "pictureId", timezone, (
+/** The file that is the picture of the profile `p`, of whichever org; null once it was deleted. */
+const picture = (sql: Sql): Fragment => sql`(
+      select f.id
+      from files f
+      where f.id = p.picture_id
+        and f.deleted_at is null
+    )`;
+/** Where the picture of the profile `p` is: in a file, or where a login provider has it. */
+export const avatarUrl = (sql: Sql): Fragment =>
+  sql`case when p.picture_id is null or exists ${picture(sql)} then p.avatar_url end`;
+
+const columns = (sql: Sql): Fragment => sql`
+    p.name, p.last_name as "lastName", p.bio, ${avatarUrl(sql)} as "avatarUrl", ${picture(sql)} as "pictureId",
+    p.timezone, (
       select ${isUndeliverable(sql, sql`u.email`)}
       from users u
-      where u.id = user_id
+      where u.id = p.user_id
     ) as "emailUndeliverable"`;
 
 export async function profileOf(sql: Sql, userId: string): Promise<ProfileRow | undefined> {
-  const [row] = await sql<ProfileRow[]>`select ${columns(sql)} from user_profiles where user_id = ${userId}`;
+  const [row] = await sql<ProfileRow[]>`select ${columns(sql)} from user_profiles p where p.user_id = ${userId}`;
   return row;
 }
 
@@ -30,29 +42,43 @@ export async function updateProfile(
   sql: Sql,
   userId: string,
   { name, lastName, bio, timezone }: Texts,
-  picture: { id: string | null; url: string | null } | undefined,
+  chosen: { id: string | null; url: string | null } | undefined,
 ): Promise<ProfileRow | undefined> {
   const [row] = await sql<ProfileRow[]>`
-    update user_profiles
+    update user_profiles p
     set name = coalesce(${name ?? null}, name), last_name = coalesce(${lastName ?? null}, last_name),
       bio = coalesce(${bio ?? null}, bio),
       timezone = coalesce(${timezone ?? null}, timezone)
-      ${picture ? sql`, picture_id = ${picture.id}, avatar_url = ${picture.url}` : sql``}
+      ${chosen ? sql`, picture_id = ${chosen.id}, avatar_url = ${chosen.url}` : sql``}
     where user_id = ${userId}
     returning ${columns(sql)}`;
   return row;
 }
 
-/** Where an image of one of the user's orgs is stored; undefined for any other id. */
+/** Where an image of one of the user's orgs, or the picture that the user has, is stored; undefined for any other id. */
 export async function pictureKey(sql: Sql, userId: string, fileId: string): Promise<string | undefined> {
   const [row] = await sql<{ storageKey: string }[]>`
     select f.storage_key as "storageKey"
     from files f
-      join memberships m on m.org_id = f.org_id and m.user_id = ${userId} and not m.disabled
-      join organizations o on o.id = f.org_id and o.deleted_at is null
     where f.id = ${fileId}
       and f.deleted_at is null
-      and f.kind = 'image'`;
+      and f.kind = 'image'
+      and (
+        exists (
+          select
+          from memberships m
+          join organizations o on o.id = m.org_id and o.deleted_at is null
+          where m.org_id = f.org_id
+            and m.user_id = ${userId}
+            and not m.disabled
+        )
+        or exists (
+          select
+          from user_profiles p
+          where p.user_id = ${userId}
+            and p.picture_id = f.id
+        )
+      )`;
   return row?.storageKey;
 }
 

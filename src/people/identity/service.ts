@@ -247,7 +247,7 @@ async function changeOrganization({ sql }: IdentityDeps, userId: string, orgId: 
 const profile = async ({ sql }: IdentityDeps, userId: string): Promise<profiles.ProfileRow> =>
   found(await profiles.profileOf(sql, userId));
 
-/** Changes the profile; what is absent stays. The picture must be an image of an org of the user. */
+/** Changes the profile; what is absent stays. The picture must be an image of an org of the user, or the one of now. */
 async function updateProfile(
   { sql, urlOfPicture }: IdentityDeps,
   userId: string,

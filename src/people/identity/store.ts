@@ -1,5 +1,6 @@
 import type { Permission } from '../access/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
+import { avatarUrl } from './profile-store.ts';
 
 export interface NewUser {
   userId: string;
@@ -143,7 +144,7 @@ export async function selfOf(sql: Sql, orgId: string, userId: string): Promise<S
   const [row] = await sql<SelfRow[]>`
     select u.id, u.email, u.provider_name as "providerName", u.activated, u.password_hash is not null as "hasPassword",
       u.is_super_admin as "isSuperAdmin", u.last_read_notifications as "lastReadNotifications", p.name,
-      p.last_name as "lastName", p.bio, p.avatar_url as "avatarUrl", p.timezone,
+      p.last_name as "lastName", p.bio, ${avatarUrl(sql)} as "avatarUrl", p.timezone,
       o.id as "orgId", o.name as "orgName", o.allow_trial as "allowTrial", m.role_key as "roleKey",
       r.permissions as granted
     from memberships m

@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/db/index.ts';
+import { avatarUrl } from '../identity/index.ts';
 import type { MemberRights } from './rules.ts';
 
 export interface MemberRow {
@@ -52,7 +53,7 @@ export async function findMemberRights(sql: Sql, orgId: string, userId: string):
 }
 
 const select = (sql: Sql) => sql`
-  select u.id, u.email, p.name, p.avatar_url as "avatarUrl", m.role_key as "roleKey", r.name as "roleName", m.disabled,
+  select u.id, u.email, p.name, ${avatarUrl(sql)} as "avatarUrl", m.role_key as "roleKey", r.name as "roleName", m.disabled,
     u.last_online as "lastOnline", m.created_at as "createdAt"
   from memberships m
     join users u on u.id = m.user_id and u.deleted_at is null

@@ -102,6 +102,26 @@ describe('profile', () => {
       avatarUrl: null,
     });
   });
+  test('shows no picture whose file was deleted, and can be sent as it was read [S43, S42, S46]', async () => {
+    const { client, orgId } = await somebody();
+    const picture = await file(orgId);
+    await client.put('/user/personal', { pictureId: picture });
+    expect((await client.delete(`/files/${picture}`)).status).toBe(200);
+    const { name, lastName, bio, timezone, ...shown } = (await client.get('/user/personal')).body;
+    expect(shown).toMatchObject({ pictureId: null, avatarUrl: null });
+    expect((await client.get('/user/self')).body.avatarUrl).toBeNull();
+    expect((await client.get('/members')).body).toMatchObject([{ avatarUrl: null }]);
+    const change = { name, lastName, bio, timezone, pictureId: shown.pictureId };
+    expect((await client.put('/user/personal', change)).status).toBe(200);
+  });
+  test('keeps its picture when it is sent again, also that of an org which the user has left [S43]', async () => {
+    const [{ client, userId }, eve] = [await somebody(), await somebody()];
+    await join(eve.orgId, { userId });
+    const pictureId = await file(eve.orgId);
+    const { body } = await client.put('/user/personal', { pictureId });
+    await db.sql`delete from memberships where org_id = ${eve.orgId} and user_id = ${userId}`;
+    expect((await client.put('/user/personal', { pictureId })).body).toEqual(body);
+  });
   test.each([
     ['timezone', 'Mars/Olympus'],
     ['timezone', '+02:00'],
