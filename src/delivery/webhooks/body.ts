@@ -25,12 +25,14 @@ export function channelOfFact(fact: WebhookFact): string | null {
 /** Told whatever channels a webhook has chosen: a media job belongs to none, and W7 keeps it from nobody who asks. */
 export const isOfNoChannel = ({ topic }: WebhookFact): boolean => topic === 'media.job_ended';
 
+/** What an item of a thread tells of itself: nothing of its first one says that it was given up. */
+const TOLD_OF_ITEMS: ReadonlySet<WebhookTopic> = new Set(['post.failed', 'post.unconfirmed']);
 /**
- * Items of a thread send nothing: their first one stands for them. Neither does a sweep whose comments are told one by
- * one.
+ * For the rest the first item stands for its thread. A sweep whose comments are told one by one sends nothing either.
  */
-export const isHeard = ({ payload }: WebhookFact): boolean =>
-  ('isBatch' in payload ? payload.isBatch : true) && (!('rootPostId' in payload) || payload.rootPostId === null);
+export const isHeard = ({ topic, payload }: WebhookFact): boolean =>
+  ('isBatch' in payload ? payload.isBatch : true) &&
+  (!('rootPostId' in payload) || payload.rootPostId === null || TOLD_OF_ITEMS.has(topic));
 
 function dataOf(fact: Exclude<WebhookFact, FlatFact>): object {
   switch (fact.topic) {

@@ -221,6 +221,25 @@ describe('webhook recipients', () => {
     expect(bodies().map(({ data }) => data['postId'])).toEqual([root, last]);
   });
 
+  test('an item of a thread that is given up, or that nobody can account for, is told as itself', async () => {
+    await addWebhook(host.webhooks, orgId, hook(), {
+      events: ['post.published', 'post.retrying', 'post.failed', 'post.unconfirmed'],
+    });
+    const [root] = await published();
+    const item = await rows.post(orgId, channelId, { root: root! });
+    const failure = { errorKind: 'network', error: 'No answer' };
+    const retry = { attempt: 1, nextAttemptAt: '2026-09-01T10:00:31.000Z' };
+    await announce(db.sql, orgId, 'post.retrying', [item], { ...failure, ...retry });
+    await announce(db.sql, orgId, 'post.failed', [item], { ...failure, detail: null, attempts: 2, retryable: true });
+    await announce(db.sql, orgId, 'post.unconfirmed', [item], { state: 'ERROR', detail: 'unconfirmed', error: 'Lost' });
+    await got(3);
+    expect(bodies().map(({ event, data }) => [event, data['postId'], data['group']])).toEqual([
+      ['post.published', root, undefined],
+      ['post.failed', item, 'g_1'],
+      ['post.unconfirmed', item, 'g_1'],
+    ]);
+  });
+
   test('facts that are no events reach no webhook', async () => {
     await addWebhook(host.webhooks, orgId, hook());
     await append(db.sql, [
