@@ -4,7 +4,7 @@ import { busy } from '../../../platform/kernel/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import { consentOfRelease, holds, writeConsent } from '../approval/consent.ts';
 import type { PostsDeps } from '../deps.ts';
-import { failedFact, pausedFact, pauseMessage, pauseReason, timeline, withChannel } from '../journal.ts';
+import { failedFact, pausedFact, pauseMessage, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
 import { followingDate } from '../recurrence.ts';
 import { PARENT_FAILED, post, type ReadColumns } from '../row.ts';
 import { PAST_MS } from '../rules.ts';
@@ -207,13 +207,17 @@ const release = (
       where v.verdict = 'done'
         and p.id = b.id
         and p.org_id = ${target.orgId}
-      returning ${post.names(sql, 'fact', 'p')}, p.on_brake
+      returning ${post.names(sql, 'fact', 'p')}, p.on_brake, b.publish_date as date_before
     ), ${channelsUpdated(sql, target.orgId, horizonMs)}, ${timeline(sql, {
       from: sql`changed where root_post_id is null`,
       kind: sql`case detail when 'paused' then 'paused' else 'resumed' end`,
       message: sql`case detail when 'paused' then ${pauseMessage(sql)} else 'The plan has room for this post' end`,
       data: sql`${JSON.stringify({ publishDate: at, skipped })}::text::jsonb`,
     })}, ${announce(sql, {
+      'post.scheduled': {
+        from: of(sql`state = 'QUEUE' and publish_date <> date_before`),
+        payload: postFact(sql),
+      },
       'post.resumed': {
         from: of(sql`detail = 'scheduled'`),
         payload: pausedFact(sql, sql`'billing'`),

@@ -1,9 +1,10 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
+import { announce } from '../../../platform/outbox/index.ts';
 import { owed, paymentPolicy } from '../bulk.ts';
-import { timeline } from '../journal.ts';
+import { postFact, timeline, withChannel } from '../journal.ts';
 import { followingDate, type Following } from '../recurrence.ts';
 import type { PostsDeps } from '../deps.ts';
-import type { ReadColumns } from '../row.ts';
+import { post, type ReadColumns } from '../row.ts';
 import { PAST_MS } from '../rules.ts';
 import { braked, labelsOf, lacksRoom, paused, queued, recurs, waiting } from '../state.ts';
 
@@ -130,7 +131,7 @@ const moveTo = (
       and p.channel_id = c.id
       and p.version = ${version}
       and ${movable}
-    returning p.id, p.org_id
+    returning ${post.names(sql, 'fact', 'p')}
   ), behind as (
     update posts p
     set publish_date = ${at}
@@ -143,6 +144,8 @@ const moveTo = (
     kind: 'scheduled',
     message: 'Dates of the series had gone by, and are skipped',
     data: sql`${JSON.stringify({ publishDate: at, skipped: [publishDate, ...skipped].slice(0, 50) })}::text::jsonb`,
+  })}, ${announce(sql, {
+    'post.scheduled': { from: withChannel(sql, sql`moved`), payload: postFact(sql) },
   })}
   select id
   from moved`;

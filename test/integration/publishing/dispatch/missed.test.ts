@@ -116,6 +116,10 @@ describe('a post that was due while no host was there', () => {
     await postActorOf(world, org.orgId, id).retry({ confirm: false });
     await settled(db.sql, org.orgId);
     expect(network.taken.map(({ postId }) => postId)).toEqual([id, later.id]);
+    const scheduled = await facts('post.scheduled');
+    const { publishDate } = await stateOf(db.sql, id);
+    expect(scheduled.map(({ entity_id }) => entity_id)).toEqual([id, id]); // by the create, and by the retry
+    expect(new Date(String(scheduled[1]!.payload['publishDate']))).toEqual(publishDate);
   });
 
   test('is given up by `drop`, and by `publish` asked about when it is more than a day late [S126]', async () => {
@@ -266,6 +270,8 @@ describe('a series that was due several times while no host was there', () => {
       skipped: [0, 1, 2].map((days) => new Date(before!.at.getTime() + days * 24 * HOUR).toISOString()),
     });
     expect((await facts('post.missed')).map(({ payload }) => payload['policy'])).toEqual(['publish']);
+    const dates = (await facts('post.scheduled')).map(({ payload }) => new Date(String(payload['publishDate'])));
+    expect(dates.slice(0, 2)).toEqual([before!.at, publishDate]); // then the next of the series
   });
 
   test('asks about the latest date, and goes on with the next one [S120, S126]', async () => {

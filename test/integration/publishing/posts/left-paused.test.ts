@@ -301,6 +301,13 @@ describe('a post of a series that was more than a day late when its channel work
       kind: 'scheduled',
       data: { skipped: [new Date(Date.parse(publishDate) - 2 * DAY).toISOString()] },
     });
+    const told = await sql`
+      select topic, (payload ->> 'publishDate')::timestamptz as at from outbox where entity_id = ${id} order by id`;
+    const at = new Date(moved.publishDate);
+    expect(told.slice(-2)).toEqual([
+      { topic: 'post.scheduled', at },
+      { topic: 'post.resumed', at },
+    ]);
   });
 
   test.each(['publish', 'ask'])(

@@ -185,6 +185,12 @@ test('what waited past its date goes on with a date that is due, and names those
   expect(items.find(({ kind }) => kind === 'resumed')?.data).toMatchObject({
     skipped: expect.arrayContaining([before!.at.toISOString()]),
   });
+  const told = await db.sql`
+    select (payload ->> 'publishDate')::timestamptz as at
+    from outbox
+    where entity_id = ${id} and topic = 'post.scheduled'
+    order by id`;
+  expect(told.slice(1)).toEqual([{ at: publishDate }]);
 });
 
 test('an edit of its date while room is made for it holds: it goes on at that date, and counts once [S120]', async () => {
