@@ -190,7 +190,7 @@ const SEARCHES = [
     async (z, bundle) => {
       const id = bundle.inputData.channel;
       const slots = await foundOr404(ask(z, bundle, 'findChannelSlot', { path: { id } }));
-      return slots.map(({ date }) => ({ id: `${id} ${date}`, date }));
+      return slots.map(({ date }) => ({ id: `${id} ${date}`, date: `${date}Z` })); // told in UTC, without a zone
     },
     { id: `channel ${operations.findChannelSlot.sample.date}`, ...operations.findChannelSlot.sample },
   ),

@@ -108,8 +108,20 @@ await describePeer('n8n', find, () => {
     });
 
     test('a date without a zone is one of the workflow', async () => {
-      const [{ postId } = {}] = await create({ type: 'draft', date: '2999-07-01T10:00:00' });
-      expect(await act('post', 'get', { postId })).toMatchObject([{ publishDate: '2999-07-01T10:00:00.000Z' }]);
+      const post = { channelIds: [channel], content: 'Hello', type: 'draft', date: '2999-07-01T10:00:00' };
+      const [{ postId } = {}] = await act('post', 'create', post, { timezone: 'Europe/Berlin' });
+      expect(await act('post', 'get', { postId })).toMatchObject([{ publishDate: '2999-07-01T08:00:00.000Z' }]);
+    });
+
+    test('a free time that is found is the same instant in a workflow of any zone', async () => {
+      const free = async () => `${(await own('GET', `/public/v1/find-slot/${channel}`)).body.date}Z`; // told in UTC
+      const tokyo = { timezone: 'Asia/Tokyo' };
+      const before = await free();
+      const [{ date } = {}] = await act('channel', 'findSlot', { channelId: channel }, tokyo);
+      expect([before, await free()]).toContain(date);
+      const post = { channelIds: [channel], content: 'Hello', type: 'draft', date };
+      const [{ postId } = {}] = await act('post', 'create', post, tokyo);
+      expect(await act('post', 'get', { postId })).toMatchObject([{ publishDate: new Date(date).toISOString() }]);
     });
 
     test('find a free time, and retry a post that failed', async () => {

@@ -51,7 +51,7 @@ const credentialsHelper = (credentials) => ({
 });
 
 /** A workflow with one node of the package, after a start where it has an input. */
-async function opened({ node: name, parameters = {}, credentials, webhookBaseUrl = '', staticData = {}, executionId = randomUUID(), more = {} }) {
+async function opened({ node: name, parameters = {}, credentials, webhookBaseUrl = '', staticData = {}, executionId = randomUUID(), timezone = 'UTC', more = {} }) {
   const type = `${PREFIX}.${name}`;
   const { description } = typeOf(type);
   const filled = NodeHelpers.getNodeParameters(description.properties, parameters, true, false, null, description);
@@ -72,7 +72,7 @@ async function opened({ node: name, parameters = {}, credentials, webhookBaseUrl
     connections: { Start: { main: [[{ node: 'Node', type: 'main', index: 0 }]] } },
     active: true,
     nodeTypes,
-    settings: { timezone: 'UTC' },
+    settings: { timezone },
     staticData: { 'node:Node': staticData },
   });
   const additionalData = {

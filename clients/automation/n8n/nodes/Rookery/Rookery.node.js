@@ -33,6 +33,8 @@ const shown = (resource, operation, more = {}) => ({
 });
 /** A time without a zone is one of the workflow. */
 const instant = '={{ DateTime.fromISO($value, { zone: $now.zoneName }).toUTC().toISO() }}';
+/** The service tells a free time in UTC without a zone: with one it is the same instant in every workflow. */
+const inUtc = { postReceive: [{ type: 'setKeyValue', properties: { date: '={{ $responseItem.date }}Z' } }] };
 
 const actions = (displayName, value, options) => ({
   displayName,
@@ -259,7 +261,10 @@ class Rookery {
         option('Retry a Post', 'retry', 'retryPost', request('retryPost', 'postId')),
       ]),
       actions('Operation', 'channel', [
-        option('Find a Free Time', 'findSlot', 'findChannelSlot', request('findChannelSlot', 'channelId')),
+        option('Find a Free Time', 'findSlot', 'findChannelSlot', {
+          ...request('findChannelSlot', 'channelId'),
+          output: inUtc,
+        }),
       ]),
       actions('Operation', 'file', [
         option(
