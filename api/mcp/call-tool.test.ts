@@ -4,6 +4,8 @@ import { AppError } from '../../src/platform/kernel/index.ts';
 import { callTool } from './call-tool.ts';
 import type { McpCaller } from './caller.ts';
 import { toolsOf } from './tool.ts';
+import { searchStockTool } from './tools/search-stock.ts';
+import { tools } from './tools.ts';
 
 const tool = (run: () => Promise<object>) =>
   toolsOf()({
@@ -60,4 +62,28 @@ test('what is refused is noted with its code, and not done where the log is away
   const away = callerWith(() => true);
   expect((await callTool(away.caller, refusing, { input: {}, client: 'test' })).isError).toBe(true);
   expect([calls, away.noted]).toEqual([1, []]);
+});
+
+test('an agent that follows what search_stock says of its next part gets that part', async () => {
+  const asked: number[] = [];
+  const stock = {
+    async search(_: string, { page }: { page: number }) {
+      asked.push(page);
+      return { items: [], nextCursor: page < 2 ? String(page + 1) : null };
+    },
+  };
+  const call = { principal: { orgId: 'o', permissions: new Set(['media:read']) }, rooms: { stock } };
+  const search = (input: object) =>
+    callTool({ surface: 'media-mcp', call } as unknown as McpCaller, searchStockTool, { input, client: 'test' });
+  const words = (await search({ q: 'lake' })).content.map(({ text }) => text).join('\n');
+  expect(words).toContain(
+    'The list goes on: call again with the same arguments and `nextCursor` as the number `page`.',
+  );
+  expect((await search({ q: 'lake', page: 2 })).content).toHaveLength(1);
+  expect(asked).toEqual([1, 2]);
+});
+
+test('each tool that answers a part of a list takes what asks for the next part', () => {
+  const lists = tools.filter(({ output }) => 'nextCursor' in output.shape);
+  expect(lists.map(({ input, nextBy = 'cursor' }) => nextBy in input.shape)).toEqual(lists.map(() => true));
 });

@@ -34,7 +34,7 @@ export async function callTool(caller: McpCaller, tool: AnyTool, given: Given): 
   const work = () => answerOf(caller, tool, given.input);
   try {
     const answer = await (tool.scope === 'mcp:read' ? work() : audited(caller, tool, given, work));
-    return resultOf(answer, tool.untrusted);
+    return resultOf(answer, tool);
   } catch (thrown) {
     return faultOf(refusalOf(caller, noted(caller, tool.name, thrown)));
   }

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { Surface } from '../../src/oauth-server/index.ts';
 import type { Permission, Scope } from '../../src/people/access/index.ts';
 import type { Call, Room } from '../http/route.ts';
+import type { NextBy } from './result.ts';
 
 /** The argument of a tool: the call of a route, with `input` in the place of body, query and parameters. */
 export type ToolCall<R extends Room, I = unknown> = Omit<Call<R>, 'params' | 'body' | 'query' | 'idempotency'> & {
@@ -28,6 +29,8 @@ export interface ToolDeclaration<R extends Room, I extends z.ZodObject, O extend
   output: O;
   /** The places of the answer whose text comes from outside, as JSON pointers in which `*` is any element or key. */
   untrusted?: readonly string[];
+  /** The input that takes the `nextCursor` of an answer, where it is not `cursor`. */
+  nextBy?: NextBy;
   run(call: ToolCall<R, z.output<I>>): Promise<z.input<O>>;
 }
 

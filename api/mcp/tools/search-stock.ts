@@ -15,7 +15,11 @@ export const searchStockTool = toolsOf('stock')({
     source: z.string().max(64).optional().describe('Only this source.'),
     page: z.int().min(1).max(1_000).optional().describe('The page, from 1.'),
   }),
-  output: z.strictObject({ items: z.array(FoundItem), nextCursor: z.string().nullable() }),
+  output: z.strictObject({
+    items: z.array(FoundItem),
+    nextCursor: z.string().nullable().describe('The number of the next `page`; null at the end.'),
+  }),
+  nextBy: 'page',
   untrusted: ['/items/*/author', '/items/*/licence'],
   run: async ({ rooms, principal, input: { source, q, page = 1 } }) =>
     rooms.stock.search(principal.orgId, { source: source || undefined, q, kind: 'image', page }),
