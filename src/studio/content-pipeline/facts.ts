@@ -1,3 +1,5 @@
+import { outsideText } from '../../platform/content/index.ts';
+
 /** Something that a page says, with the words in which it says it. */
 export interface PageFact {
   fact: string;
@@ -37,5 +39,5 @@ export function literalFacts(facts: readonly PageFact[], page: string): PageFact
       return isKept;
     })
     .slice(0, MOST_FACTS)
-    .map(({ fact, quote }) => ({ fact: fact.trim().slice(0, LONGEST_FACT), quote: quote.trim() }));
+    .map(({ fact, quote }) => ({ fact: outsideText(fact, LONGEST_FACT), quote: quote.trim() }));
 }

@@ -1,7 +1,7 @@
 import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
 
-/** The text of a web page for people, and what it links to. */
+/** The whole text of a web page for people, and what it links to. */
 export interface Article {
   title: string;
   text: string;
@@ -9,8 +9,6 @@ export interface Article {
   links: string[];
 }
 
-/** Characters of a text that are kept: more than a model reads with care. */
-const MOST_TEXT = 40_000;
 const MOST_LINKS = 200;
 const MOST_ELEMENTS = 100_000;
 /** A text that is shorter is none of an article: then all that the page shows is taken. */
@@ -33,8 +31,8 @@ export function articleOf(html: string, url: string): Article {
   const article = read?.content ? parseHTML(`<body>${read.content}</body>`).document.body : undefined;
   const body = article && plainOf(article).length >= SHORT ? article : shown;
   return {
-    title: oneLine(read?.title || title).slice(0, 300),
-    text: plainOf(body).slice(0, MOST_TEXT),
+    title: oneLine(read?.title || title),
+    text: plainOf(body),
     links: linksOf(body, url),
   };
 }

@@ -1,3 +1,4 @@
+import { outsideLine, outsideText } from '../../platform/content/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
 import type { Article } from './article.ts';
@@ -17,6 +18,9 @@ interface PagesDeps {
 
 const FETCH_MS = 10_000;
 const MOST_BYTES = 2_000_000;
+const MOST_TITLE = 300;
+/** Characters of a text that are kept: more than a model reads with care. */
+const MOST_TEXT = 40_000;
 const HTML = /^(text\/html|application\/xhtml\+xml)\b/i;
 const PLAIN = /^text\/plain\b/i;
 const none = (reason: string): PageRead => ({ reason });
@@ -38,10 +42,15 @@ export function openPages({ outbound, clock }: PagesDeps) {
         if (answer.status < 200 || answer.status > 299) return none(`The page answered ${answer.status}`);
         if (!HTML.test(type) && !PLAIN.test(type)) return none('The page is neither HTML nor text');
         const text = decoded(answer.body, type);
-        const article = HTML.test(type) ? await articles(text, answer.url, signal) : plainArticle(text);
+        const article = HTML.test(type) ? await articles(text, answer.url, signal) : { title: '', text, links: [] };
         if (!article) return none('The page takes too long to read');
-        if (article.text === '') return none('The page has no text');
-        return { page: { ...article, url: answer.url } };
+        const page = {
+          title: outsideLine(article.title, MOST_TITLE),
+          text: outsideText(article.text, MOST_TEXT),
+          links: article.links,
+          url: answer.url,
+        };
+        return page.text === '' ? none('The page has no text') : { page };
       } catch (error) {
         if (error instanceof OutboundError && !signal.aborted) return none(`The page cannot be read: ${error.message}`);
         throw error;
@@ -50,9 +59,6 @@ export function openPages({ outbound, clock }: PagesDeps) {
   };
 }
 export type Pages = ReturnType<typeof openPages>;
-
-const MOST_TEXT = 40_000;
-const plainArticle = (text: string): Article => ({ title: '', text: text.trim().slice(0, MOST_TEXT), links: [] });
 
 /** Bytes in which a page says how it is written (HTML, 13.2.3.2). */
 const PRESCAN = 1_024;

@@ -8,7 +8,7 @@ import { type AiCandidate, firstAnswer } from '../models/index.ts';
 import { type RunStepRow, setReservation } from './claim-store.ts';
 import type { Question } from './contract.ts';
 import type { RunsDeps } from './deps.ts';
-import { MOST_LOST, MOST_PAUSES, pauseMs, tracedText } from './rules.ts';
+import { MOST_LOST, MOST_PAUSES, pauseMs, storableJson, tracedText } from './rules.ts';
 import { insertTrace, type NewTrace } from './traces.ts';
 
 type Deps = Pick<RunsDeps, 'sql' | 'clock' | 'budget' | 'models' | 'providers'>;
@@ -117,7 +117,7 @@ export function openAsk(deps: Deps, step: RunStepRow, signal: AbortSignal) {
     for (let pauses = 0; ; pauses += 1) {
       try {
         const answer = await firstAnswer(candidates, (candidate) => call(candidate, question));
-        const judged = question.form.safeParse(answer.object);
+        const judged = question.form.safeParse(storableJson(answer.object));
         if (judged.success) return judged.data;
         throw new AppError('provider_failed', WRONG[answer.end] ?? 'The model answered nothing of the form asked for', {
           failure: 'rejected',

@@ -163,6 +163,20 @@ describe('POST /ai/content-pipeline', () => {
     }
   });
 
+  test('keeps what a model writes with signs that the database cannot hold, and asks each agent once', async () => {
+    page = page.replace('<h1>', `<title>${'x'.repeat(299)}🐝</title><h1>`);
+    agents.replies.read = () => ({
+      facts: [{ fact: `${'x'.repeat(299)}🐝`, quote: 'Bees live\0 on the roof of the hall' }],
+    });
+    agents.replies.outline = () => ({ posts: [{ message: 'Half \ud83d a bee\0', facts: [0] }] });
+    agents.replies.write = ({ data }) => ({ texts: [`Bees\0 for ${data.network} \udc1d`] });
+    const done = await run({ url: pageUrl });
+    expect(done).toMatchObject({ state: 'done', error: null });
+    expect(contents(done)).toEqual(['<p>Bees for x �</p>', '<p>Bees for mastodon �</p>']);
+    const asked = agents.asked.map(({ agent }) => agent).toSorted();
+    expect(asked).toEqual(['outline', 'read', 'review', 'write', 'write']);
+  });
+
   test.each([
     ['without text', '<script>1</script>', 'The page has no text'],
     ['that the model finds nothing in', '<p>Good day to all of you</p>', 'The model found nothing that the page says'],

@@ -70,6 +70,21 @@ describe('a designer session', () => {
     expect(await db.sql`select state from posts where id = ${draft.id}`).toMatchObject([{ state: 'DRAFT' }]);
   }, 60_000);
 
+  test('keeps what a model writes with signs that the database cannot hold, and asks once', async () => {
+    const post = step('post', 'copy', { title: 'Half \ud83d', brief: 'A bee\0', channelIds: [ann.channel] });
+    world.script.plan = () => ({ message: 'Here\0 is \udc1d', steps: [post] });
+    world.script.copy = () => ({ texts: [{ channelId: ann.channel, content: 'Bees\0 \ud83d' }] });
+    world.work();
+    const id = await world.begin(ann);
+    const planned = await world.comes(ann, id, 'awaiting_plan');
+    expect(planned['messages'].at(-1)).toMatchObject({ content: 'Here is �' });
+    expect(planned['plan'].steps).toMatchObject([{ title: 'Half �', brief: 'A bee' }]);
+    await world.act(ann, id, 'approve-plan', { planHash: planned['plan'].hash });
+    const [draft] = (await world.comes(ann, id, 'completed'))['assets'];
+    expect((await ann.client.get(draft.path)).body).toMatchObject({ content: '<p>Bees �</p>' });
+    expect([world.script.plans.length, world.script.copies.length]).toEqual([1, 1]);
+  });
+
   test('is written to for another plan, and the hash of the one before no longer counts', async () => {
     pictureAndPost();
     world.work();
