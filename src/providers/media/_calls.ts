@@ -85,8 +85,8 @@ export type MediaPolled =
   | ({ state: 'done' } & MediaDone)
   /** `progress`: 0 to 100. `waitMs`: the provider asks not to be asked earlier. */
   | { state: 'running'; progress?: number; waitMs?: number }
-  /** The provider's last word; `rejected` for the content, else as for a call. */
-  | { state: 'failed'; failure: ProviderFailure; message: string };
+  /** The provider's last word; `rejected` for the content, else as for a call. `billed`: it has done the work. */
+  | { state: 'failed'; failure: ProviderFailure; message: string; billed?: true };
 
 /** The calls of one provider with its owner's key. `start` costs money: it is `lost` without an answer. */
 export interface MediaCalls {

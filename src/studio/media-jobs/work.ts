@@ -281,7 +281,7 @@ async function poll(deps: StepDeps, job: ClaimedJob): Promise<void> {
     case 'failed':
       return void (await finishJob(deps, job, {
         ...failedBy(new ProviderError(polled.failure, polled.message)),
-        billing: 'release',
+        billing: polled.billed ? 'estimate' : 'release',
       }));
     case 'running':
       if (job.isOverdue) return tooLong(deps, job, opened);
