@@ -14,7 +14,7 @@ export interface DayRange {
 
 export const utcDayOf = (instant: Date): string => instant.toISOString().slice(0, 10);
 export const plusDays = (day: string, days: number): string => utcDayOf(new Date(Date.parse(day) + days * DAY_MS));
-const lengthOf = ({ from, to }: DayRange): number => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
+export const lengthOf = ({ from, to }: DayRange): number => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
 
 /** The last whole days before an instant. */
 export function lastDays(now: Date, days: number): DayRange {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Series } from '../../providers/registry/index.ts';
-import { countsOfPost, percentageChange, toldOfChannel, valueOver } from './rules.ts';
+import { changeOver, countsOfPost, percentageChange, toldOfChannel } from './rules.ts';
 
 const DAYS = { from: '2026-01-01', to: '2026-01-07' };
 const TODAY = '2026-01-08';
@@ -53,12 +53,27 @@ describe('what a network tells of a channel', () => {
   });
 });
 
-test('flows add up and stocks are the latest; changes have one decimal, and are 0 where nothing was', () => {
-  expect([valueOver('views', [1, 2, 3]), valueOver('followers', [1, 5, 3]), valueOver('views', [])]).toEqual([
-    6,
-    3,
-    undefined,
-  ]);
+test('changes have one decimal, and are 0 where nothing was', () => {
   expect([percentageChange(110, 90), percentageChange(0, 10), percentageChange(5, 0)]).toEqual([22.2, -100, 0]);
   expect([percentageChange(5, undefined), percentageChange(undefined, 5)]).toEqual([0, 0]);
+});
+
+describe('the change over a range', () => {
+  const value = (date: string, of: number, interval: 'day' | 'week' = 'day') => ({ date, value: of, interval });
+
+  test('of a flow is that of the days that both times know', () => {
+    const values = ['2025-12-27', '2026-01-01', '2026-01-03'].map((date, n) => value(date, 10 * (n + 1)));
+    expect(changeOver('views', values, DAYS)).toBe(200);
+    expect(changeOver('views', values.slice(1), DAYS)).toBe(0);
+  });
+
+  test('of a flow takes from weeks the days that it compares', () => {
+    const values = [value('2025-12-22', 70, 'week'), value('2026-01-01', 12), value('2026-01-05', 100)];
+    expect(changeOver('views', values, DAYS)).toBe(20); // 1 January and 25 December alone
+  });
+
+  test('of a stock is that of the latest values', () => {
+    const values = [value('2025-12-26', 90), value('2025-12-30', 100), value('2026-01-02', 110)];
+    expect(changeOver('followers', values, DAYS)).toBe(10);
+  });
 });

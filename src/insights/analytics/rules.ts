@@ -1,10 +1,12 @@
 import { isMetric, type Metric, METRICS, type Series } from '../../providers/registry/index.ts';
-import type { DayRange } from './days.ts';
+import { type DayRange, lengthOf, plusDays } from './days.ts';
 
 export const ALL_METRICS = Object.keys(METRICS) as readonly Metric[]; // of the object itself
 export const STOCKS: readonly Metric[] = ALL_METRICS.filter((metric) => METRICS[metric].kind === 'stock');
 export const FLOWS: readonly Metric[] = ALL_METRICS.filter((metric) => METRICS[metric].kind === 'flow');
 const ENGAGEMENTS = ALL_METRICS.filter((metric) => 'isEngagement' in METRICS[metric]);
+
+const WEEK_DAYS = 7;
 
 /** A count that can be kept: whole networks have counted less. */
 const isCount = (value: unknown): value is number =>
@@ -54,15 +56,40 @@ export const countsOfPost = (counts: Readonly<Record<string, unknown>>): Readonl
     Object.entries(counts).filter((count): count is [string, number] => isMetric(count[0]) && isCount(count[1])),
   );
 
-/** The value of a metric over some days: flows add up, of a stock it is the latest; undefined without values. */
-export function valueOver(metric: Metric, values: readonly number[]): number | undefined {
-  if (values.length === 0) return undefined;
-  return METRICS[metric].kind === 'stock' ? values.at(-1) : values.reduce((sum, value) => sum + value, 0);
-}
-
 /** In percent, to one decimal; 0 where there was nothing before. */
 export const percentageChange = (now: number | undefined, before: number | undefined): number =>
   now === undefined || !before ? 0 : Math.round(((now - before) / before) * 1_000) / 10;
+
+/** A value of a day, or of the ISO week that begins on it. */
+export interface ValueOf {
+  date: string;
+  value: number;
+  interval: 'day' | 'week';
+}
+const byDay = ({ date, value, interval }: ValueOf): [day: string, value: number][] =>
+  interval === 'day'
+    ? [[date, value]]
+    : Array.from({ length: WEEK_DAYS }, (_, n) => [plusDays(date, n), value / WEEK_DAYS]);
+
+/**
+ * The change of a metric in a range since as many days before, from its values by date. Of a stock the latest of both
+ * count; of a flow the days that both times know, so that a day that is missing is no fall.
+ */
+export function changeOver(metric: Metric, values: readonly ValueOf[], range: DayRange): number {
+  if (METRICS[metric].kind === 'stock') {
+    const before = values.findLast(({ date }) => date < range.from);
+    return percentageChange(values.at(-1)?.value, before?.value);
+  }
+  const known = new Map(values.flatMap(byDay));
+  let [now, then] = [0, 0];
+  for (const [day, value] of known) {
+    const before = day < range.from ? undefined : known.get(plusDays(day, -lengthOf(range)));
+    if (before === undefined) continue;
+    now += value;
+    then += before;
+  }
+  return percentageChange(now, then);
+}
 
 /** How often somebody did something with a post. */
 export const engagementOf = (counts: Readonly<Partial<Record<Metric, number>>>): number =>

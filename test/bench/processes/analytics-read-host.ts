@@ -68,13 +68,19 @@ const byHand: typeof own = {
     const rows = await sql`
       select channel_id, metric,
         case when metric = any(${[...STOCKS]}::text[])
-          then (array_agg(value order by date desc) filter (where date >= ${from}::date))[1]
-          else sum(value) filter (where date >= ${from}::date) end as value,
+          then (array_agg(current order by day desc) filter (where current is not null))[1]
+          else sum(current) end as value,
         case when metric = any(${[...STOCKS]}::text[])
-          then (array_agg(value order by date desc) filter (where date < ${from}::date))[1]
-          else sum(value) filter (where date < ${from}::date) end as previous
-      from analytics_days
-      where org_id = ${orgId} and date between ${before}::date and ${day(1)}::date
+          then (array_agg(earlier order by day desc) filter (where earlier is not null))[1]
+          else sum(earlier) filter (where current is not null) end as previous
+      from (
+        select channel_id, metric, case when date < ${from}::date then date + ${SHOWN_DAYS}::int else date end as day,
+          max(value) filter (where date >= ${from}::date) as current,
+          max(value) filter (where date < ${from}::date) as earlier
+        from analytics_days
+        where org_id = ${orgId} and date between ${before}::date and ${day(1)}::date
+        group by 1, 2, 3
+      ) pairs
       group by 1, 2
       order by 1, 2`;
     return rows.length;

@@ -62,6 +62,18 @@ describe('the numbers of a channel', () => {
     expect((await ann.client.get(`/analytics/${channelId}?date=1`)).body[0].data).toHaveLength(1);
   });
 
+  test('change by the days that both times know: a day that is missing is no fall, a first day no rise [S182]', async () => {
+    const [late, fresh] = [await channelOf(), await channelOf()];
+    const { orgId } = ann;
+    await seedDays(db.sql, { orgId, channelId: late, values: byAgo(20, 2, () => 100) }); // yesterday is not read yet
+    await seedDays(db.sql, { orgId, channelId: fresh, values: byAgo(10, 1, () => 100) });
+    const change = async (id: string, date: number) =>
+      (await ann.client.get(`/analytics/${id}?date=${date}`)).body[0].percentageChange;
+    expect([await change(late, 7), await change(late, 2), await change(fresh, 7)]).toEqual([0, 0, 0]);
+    await db.sql`update analytics_days set value = 150 where channel_id = ${fresh} and date = ${daysAgo(2)}`;
+    expect(await change(fresh, 7)).toBe(16.7); // 350 of the last three days, 300 of those a week before
+  });
+
   test('are the same in the public dialect, where the number of days may be in quotes [S185, PA2, T12]', async () => {
     const { body } = await ann.client.get(`/analytics/${channelId}?date=3`);
     for (const date of ['3', '"3"', '%223%22'])
@@ -260,6 +272,38 @@ describe('the overview', () => {
       ],
     });
     expect((await (await app.signUp()).client.get('/analytics/overview')).body).toEqual({ channels: [] });
+  });
+
+  test('holds the same days of both times against each other, and has nothing before where one is missing', async () => {
+    const bob = await app.signUp();
+    const { orgId } = bob;
+    const late = await channelOf(bob);
+    await seedDays(db.sql, { orgId, channelId: late, values: byAgo(14, 2, () => 100) }); // yesterday is not read yet
+    await seedDays(db.sql, { orgId, channelId: late, metric: 'likes', values: byAgo(10, 1, () => 5) });
+    const { channels } = (await bob.client.get(`/analytics/overview?from=${daysAgo(7)}&to=${daysAgo(1)}`)).body;
+    expect(channels[0].metrics).toEqual({
+      likes: { value: 35, previous: null },
+      views: { value: 600, previous: 600 },
+    });
+  });
+
+  test('takes of a week that was rolled up the days of the range', async () => {
+    const bob = await app.signUp();
+    const { orgId } = bob;
+    const channelId = await channelOf(bob);
+    const monday = 21 + ((new Date().getUTCDay() + 6) % 7);
+    await db.sql`
+      insert into analytics_weeks (org_id, channel_id, metric, week, value)
+      values (${orgId}, ${channelId}, 'views', ${daysAgo(monday)}, 10),
+        (${orgId}, ${channelId}, 'followers', ${daysAgo(monday)}, 90)`;
+    await seedDays(db.sql, { orgId, channelId, values: byAgo(monday - 7, monday - 13, () => 2) });
+    const over = async (from: number, to: number) =>
+      (await bob.client.get(`/analytics/overview?from=${daysAgo(from)}&to=${daysAgo(to)}`)).body.channels[0].metrics;
+    expect(await over(monday - 7, monday - 13)).toEqual({ views: { value: 14, previous: 10 } });
+    // from Wednesday to Sunday; before it lie Friday to Sunday of the week, and two days
+    expect((await over(monday - 9, monday - 13)).views).toEqual({ value: 10, previous: 8.29 });
+    expect((await over(monday - 1, monday - 9)).views.value).toBe(14.57);
+    expect((await over(monday - 1, monday - 9)).followers).toEqual({ value: 90, previous: 90 });
   });
 });
 

@@ -1,16 +1,13 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
-import type { DayRange } from '../days.ts';
-import { ALL_METRICS, STOCKS } from '../rules.ts';
+import { type DayRange, lengthOf } from '../days.ts';
+import { ALL_METRICS, STOCKS, type ValueOf } from '../rules.ts';
 
 // Each answer is one statement, whatever it tells. Days that were rolled up are told as weeks, with their Monday.
 
 /** A value of a channel; `interval` says what its date stands for. */
-export interface SeriesPoint {
+export interface SeriesPoint extends ValueOf {
   metric: string;
-  date: string;
-  value: number;
   derived: boolean;
-  interval: 'day' | 'week';
 }
 export interface GapRow {
   date: string;
@@ -87,8 +84,25 @@ export interface OverviewRow {
   /** Null: nothing is known of the channel. */
   metric: string | null;
   value: number | null;
+  /** Of a flow the same days before; null where one of them is not known. */
   previous: number | null;
 }
+
+const isStock = (sql: Sql): Fragment => sql`metric = any(${[...STOCKS]}::text[])`;
+
+/** The days of an organization, those of weeks too: a flow in sevenths of a week, so that whole weeks stay exact. */
+const sevenths = (sql: Sql, orgId: string, { from, to }: DayRange): Fragment => sql`
+          select channel_id, metric, date, value * 7 as value
+          from analytics_days
+          where org_id = ${orgId}
+            and date between ${from}::date and ${to}::date
+          union all
+          select channel_id, metric, week + n, case when ${isStock(sql)} then value * 7 else value end
+          from analytics_weeks
+          cross join generate_series(0, 6) n
+          where org_id = ${orgId}
+            and week between ${from}::date - 6 and ${to}::date
+            and week + n between ${from}::date and ${to}::date`;
 
 /** The values of every channel of an organization over a range, and over that before; `before` undefined: not shown. */
 export const findOverview = (
@@ -97,30 +111,28 @@ export const findOverview = (
   range: DayRange,
   before: DayRange | undefined,
 ): Promise<OverviewRow[]> => {
-  const first = before?.from ?? range.from;
-  const within = ({ from, to }: DayRange) => sql`date between ${from}::date and ${to}::date`;
-  const over = (some: DayRange) => sql`
-      case
-        when metric = any(${[...STOCKS]}::text[])
-        then (array_agg(value order by date desc) filter (where ${within(some)}))[1]
-        else sum(value) filter (where ${within(some)})
-      end`;
+  const isNow = sql`date >= ${range.from}::date`;
+  const sum = (of: Fragment) => sql`round((sum(${of}) filter (where current is not null) / 7)::numeric, 2)::float8`;
+  const latest = (of: Fragment) => sql`
+          (array_agg(${of} order by day desc) filter (where ${of} is not null and ${isStock(sql)}))[1] / 7`;
   return sql<OverviewRow[]>`
     select c.id as "integrationId", s.metric, s.value, s.previous
     from channels c
     left join (
-      select channel_id, metric, ${over(range)} as value, ${before ? over(before) : sql`null::float8`} as previous
+      select channel_id, metric,
+        case when ${isStock(sql)} then ${latest(sql`current`)} else ${sum(sql`current`)} end as value,
+        case
+          when ${isStock(sql)} then ${latest(sql`earlier`)}
+          when bool_and(earlier is not null) filter (where current is not null) then ${sum(sql`earlier`)}
+        end as previous
       from (
-        select channel_id, metric, date, value
-        from analytics_days
-        where org_id = ${orgId}
-          and date between ${first}::date and ${range.to}::date
-        union all
-        select channel_id, metric, week, value
-        from analytics_weeks
-        where org_id = ${orgId}
-          and week between ${first}::date and ${range.to}::date
-      ) days
+        select channel_id, metric,
+          case when ${isNow} then date else date + ${lengthOf(range)}::int end as day,
+          max(value) filter (where ${isNow}) as current, max(value) filter (where not ${isNow}) as earlier
+        from (${sevenths(sql, orgId, { from: before?.from ?? range.from, to: range.to })}
+        ) days
+        group by 1, 2, 3
+      ) pairs
       group by channel_id, metric
     ) s on s.channel_id = c.id
     where c.org_id = ${orgId}

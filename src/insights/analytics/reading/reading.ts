@@ -7,7 +7,7 @@ import { askedRange, type DayRange, lastDays, plusDays, rangeBefore, shownRange,
 import type { AnalyticsDeps } from '../deps.ts';
 import * as posts from './posts-store.ts';
 import * as store from './reading-store.ts';
-import { ALL_METRICS, engagementOf, percentageChange, valueOver } from '../rules.ts';
+import { ALL_METRICS, changeOver, engagementOf, percentageChange } from '../rules.ts';
 
 // Answers from what was collected: no network is called, and the plan says how far back they go (LM8, S233).
 
@@ -49,15 +49,12 @@ const readRange = ({ before }: Shown, range: DayRange): DayRange => ({
 });
 
 /** Values by metric, in the order of the catalogue, each over the range and beside the time before. */
-function seriesOf(points: readonly { metric: string; date: string; value: number }[], range: DayRange): MetricSeries[] {
+function seriesOf(points: readonly store.SeriesPoint[], range: DayRange): MetricSeries[] {
   const byMetric = Map.groupBy(points, ({ metric }) => metric);
   return ALL_METRICS.flatMap((metric) => {
     const all = byMetric.get(metric) ?? [];
     const data = all.filter(({ date }) => date >= range.from).map(({ date, value }) => ({ date, value }));
-    const before = all.filter(({ date }) => date < range.from).map(({ value }) => value);
-    const now = data.map(({ value }) => value);
-    if (data.length === 0) return [];
-    return [{ metric, data, percentageChange: percentageChange(valueOver(metric, now), valueOver(metric, before)) }];
+    return data.length === 0 ? [] : [{ metric, data, percentageChange: changeOver(metric, all, range) }];
   });
 }
 
