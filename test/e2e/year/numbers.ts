@@ -168,14 +168,16 @@ export function openNumbers(channels: readonly Channel[]) {
       if (to === undefined || at - Date.parse(to) > 4 * DAY) return undefined;
       const days = (from: number) => Array.from({ length: 7 }, (_, n) => before(to, from - n));
       const lines = METRICS.flatMap(([metric, label]) => {
-        const sum = (dates: readonly string[]): number =>
-          counted
-            .filter((channel) => channel.org === org)
-            .reduce((total, { id }) => {
-              const known = dates.map((date) => values.get(id)![metric].get(date)).filter((one) => one !== undefined);
-              return total + (metric === 'followers' ? (known.at(-1) ?? 0) : known.reduce((a, b) => a + b, 0));
-            }, 0);
-        const [now, then] = [sum(days(6)), sum(days(13))];
+        const known = (id: string, dates: readonly string[]): number[] =>
+          dates.map((date) => values.get(id)![metric].get(date)).filter((one) => one !== undefined);
+        const of = counted
+          .filter((channel) => channel.org === org)
+          .map(({ id }) => [known(id, days(6)), known(id, days(13))] as const)
+          .filter(([now, then]) => metric !== 'followers' || (now.length > 0 && then.length > 0));
+        const over = (some: readonly number[]): number =>
+          metric === 'followers' ? some.at(-1)! : some.reduce((a, b) => a + b, 0);
+        const now = of.reduce((total, [some]) => total + over(some), 0);
+        const then = of.reduce((total, [, some]) => total + over(some), 0);
         return now > 0 || then > 0 ? [`${label}: ${countText(now)}, the week before ${countText(then)}`] : [];
       });
       return lines.length === 0 ? undefined : { from: before(to, 6), to, lines };

@@ -60,6 +60,27 @@ test('a week is told when it ends, with the sums of its metrics over all channel
   expect(await analyticsFacts(db.sql, orgId)).toEqual([told]); // that Monday is done
 });
 
+test('a channel that was not read in one of the weeks is neither a fall nor a rise of followers, and all are counted', async () => {
+  const { orgId, channelIds } = await seedOrg(db.sql, 4);
+  const [both, silent, fresh, other] = channelIds as [string, string, string, string];
+  const followers = (channelId: string, values: Record<number, number>) =>
+    seedDays(db.sql, { orgId, channelId, metric: 'followers', values });
+  await followers(both, { 9: 1_000, 2: 1_010 });
+  await followers(silent, { 9: 5_000 });
+  await followers(fresh, { 2: 70 });
+  await seedDays(db.sql, { orgId, channelId: other, values: { 2: 3 } });
+  await db.sql`insert into analytics_runs (org_id, day, completed_at) values (${orgId}, ${daysAgo(1)}, now())`;
+  await world.analytics.keepSchedules(500);
+  await world.analytics.tellWeeks(500);
+  await weekEnds();
+  await world.analytics.tellWeeks(500);
+  const metrics = [
+    { metric: 'views', value: 3, previous: 0 },
+    { metric: 'followers', value: 1_010, previous: 1_000 },
+  ];
+  expect(await analyticsFacts(db.sql, orgId)).toMatchObject([{ payload: { channels: 4, metrics } }]);
+});
+
 test('a week without numbers, and one whose numbers are old, are not told', async () => {
   const [none, old] = [await seedOrg(db.sql), await seedOrg(db.sql)];
   await seedDays(db.sql, { orgId: old.orgId, channelId: old.channelId, values: range(20, 6, 5) });

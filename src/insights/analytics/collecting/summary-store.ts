@@ -70,28 +70,42 @@ interface Sum {
   metric: string;
   value: number;
   previous: number;
+}
+interface Sums {
+  sums: readonly Sum[];
   /** Channels with a value in one of the weeks. */
   channels: number;
 }
 
-/** The values of each metric over all channels of an organization, in a range and in the one before. */
-export const findSums = (sql: Sql, orgId: string, range: DayRange, before: DayRange): Promise<Sum[]> => {
+/**
+ * The values of each metric over all channels of an organization, in a range and in the one before. Of a stock those of
+ * channels with both count: what was not read is no fall, and a channel that is new no rise.
+ */
+export async function findSums(sql: Sql, orgId: string, range: DayRange, before: DayRange): Promise<Sums> {
+  const isStock = sql`metric = any(${[...STOCKS]}::text[])`;
   const within = ({ from, to }: DayRange) => sql`d.date between ${from}::date and ${to}::date`;
   const over = (some: DayRange) => sql`
-      case
-        when d.metric = any(${[...STOCKS]}::text[])
-        then (array_agg(d.value order by d.date desc) filter (where ${within(some)}))[1]
-        else sum(d.value) filter (where ${within(some)})
-      end`;
-  return sql<Sum[]>`
-    select metric, coalesce(sum(value), 0) as value, coalesce(sum(previous), 0) as previous, count(*)::int as channels
-    from (
+          case
+            when ${isStock}
+            then (array_agg(d.value order by d.date desc) filter (where ${within(some)}))[1]
+            else sum(d.value) filter (where ${within(some)})
+          end`;
+  const [found] = await sql<Sums[]>`
+    with numbers as (
       select d.channel_id, d.metric, ${over(range)} as value, ${over(before)} as previous
       from analytics_days d
       join channels c on c.id = d.channel_id and c.org_id = d.org_id and c.deleted_at is null
       where d.org_id = ${orgId}
         and d.date between ${before.from}::date and ${range.to}::date
       group by d.channel_id, d.metric
-    ) s
-    group by metric`;
-};
+    ), sums as (
+      select metric, coalesce(sum(value), 0) as value, coalesce(sum(previous), 0) as previous
+      from numbers
+      where not ${isStock}
+        or (value is not null and previous is not null)
+      group by metric
+    )
+    select (select coalesce(json_agg(sums), '[]') from sums) as sums,
+      (select count(distinct channel_id)::int from numbers) as channels`;
+  return found!;
+}

@@ -50,13 +50,12 @@ async function weekOf(sql: Sql, orgId: string, now: Date): Promise<NewFact[]> {
   const to = await findLastDay(sql, orgId);
   if (to === undefined || now.getTime() - Date.parse(to) > OLDEST_DAYS * DAY_MS) return [];
   const range: DayRange = { from: plusDays(to, 1 - WEEK_DAYS), to };
-  const sums = await findSums(sql, orgId, range, rangeBefore(range));
+  const { sums, channels } = await findSums(sql, orgId, range, rangeBefore(range));
   const byMetric = new Map(sums.map((sum) => [sum.metric, sum]));
   const metrics = ALL_METRICS.flatMap((metric) => {
     const sum = byMetric.get(metric);
     return sum && (sum.value > 0 || sum.previous > 0) ? [{ metric, value: sum.value, previous: sum.previous }] : [];
   });
   if (metrics.length === 0) return [];
-  const channels = Math.max(...sums.map((sum) => sum.channels));
   return [{ orgId, topic: 'analytics.week_summed', entityId: orgId, payload: { ...range, channels, metrics } }];
 }
