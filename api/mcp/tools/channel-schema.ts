@@ -22,6 +22,6 @@ export const channelSchemaTool = toolsOf('channels')({
     if (own) return { output: presentRules(await rooms.channels.rulesOf(orgId, own.id)) };
     const adapter = (await rooms.channels.networks(orgId)).find(({ id }) => id === platform);
     if (!adapter) throw invalidField('platform', 'no such network: take it from `list_channels`', 'unknown_id');
-    return { output: presentRules({ adapter, limits: adapter.limits }) };
+    return { output: presentRules(rooms.channels.postingRules(adapter)) };
   },
 });

@@ -78,7 +78,7 @@ export function presentChannel(row: ChannelView): z.input<typeof Channel> {
     customer: customerOf(row),
     additionalSettings: row.additionalSettings,
     editor: adapter?.editor ?? 'normal',
-    stripLinks: false,
+    stripLinks: row.stripsLinks,
     isCustomFields: fields.length > 0,
     customFields: fields,
     display: row.handle,
@@ -239,7 +239,7 @@ function limitRules(limits: Partial<Limits>, unit: TextUnit): string[] {
   ];
 }
 
-export function presentRules({ adapter, limits }: PostingRules): z.input<typeof ChannelRules> {
+export function presentRules({ adapter, limits, stripsLinks }: PostingRules): z.input<typeof ChannelRules> {
   const { title, settings, threads } = adapter;
   const { unit, byType, countedSettings = [] } = limits;
   const { $schema: _, ...schema } = schemaOf(settings);
@@ -247,6 +247,7 @@ export function presentRules({ adapter, limits }: PostingRules): z.input<typeof 
   const rules = [
     ...limitRules(limits, unit),
     ...countedSettings.map((name) => `${name} counts with the text`),
+    ...(stripsLinks ? ['links are removed from the text'] : []),
     ...(threads === 'none' ? ['a post has one item, and no thread'] : []),
     ...types.map(([type, own]) => `with ${byType!.setting} ${type}: ${limitRules(own, own.unit ?? unit).join(', ')}`),
   ];

@@ -3,13 +3,15 @@ import { checkSettings, type Limits, type SocialAdapter } from '../../providers/
 import { appsOfOrg, isConnectable } from './apps.ts';
 import type { NetworkRules } from '../posts/index.ts';
 import { type ChannelsDeps, getChannelRow } from './deps.ts';
-import { writerFor } from './rules.ts';
+import { stripsLinks, writerFor } from './rules.ts';
 import { limitsOfChannel, type ServerLimits } from './server-limits.ts';
 
 export interface PostingRules {
   adapter: SocialAdapter;
   /** Those of its server, where it has some. */
   limits: Limits;
+  /** Its posts go out without links. */
+  stripsLinks: boolean;
 }
 
 type NetworkDeps = Pick<ChannelsDeps, 'providers' | 'settings'>;
@@ -30,14 +32,25 @@ export const canBeginAlone = async (deps: NetworkDeps, orgId: string, providerId
 
 /** How to write for a channel (public `integration-settings`). */
 export async function rulesOfChannel(
-  deps: Pick<ChannelsDeps, 'sql' | 'providers'>,
+  deps: Pick<ChannelsDeps, 'sql' | 'providers' | 'stripLinksFrom'>,
   orgId: string,
   id: string,
 ): Promise<PostingRules> {
   const { providerId, providerVersion, serverLimits } = await getChannelRow(deps, orgId, id);
   const adapter = deps.providers.resolve('social', providerId, { version: providerVersion, use: 'pinned' });
-  return { adapter, limits: limitsOfChannel(adapter.limits, serverLimits) };
+  return postingRules(deps, adapter, serverLimits);
 }
+
+/** The same for a network, or for a `server` of it. */
+export const postingRules = (
+  deps: Pick<ChannelsDeps, 'stripLinksFrom'>,
+  adapter: SocialAdapter,
+  server: ServerLimits | null = null,
+): PostingRules => ({
+  adapter,
+  limits: limitsOfChannel(adapter.limits, server),
+  stripsLinks: stripsLinks(deps, adapter.id),
+});
 
 /**
  * What a network takes, or a `server` of it. Throws `AppError` for a provider or version that is not registered or

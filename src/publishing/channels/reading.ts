@@ -3,7 +3,7 @@ import type { SocialAdapter } from '../../providers/registry/index.ts';
 import { type ChoiceRow, findChoice, openChoices } from './choice-store.ts';
 import { type ChannelsDeps, getChannelRow } from './deps.ts';
 import type { Person } from './login-channel.ts';
-import { daysLeft } from './rules.ts';
+import { daysLeft, stripsLinks } from './rules.ts';
 import { type ChannelRow, channelsById, channelsOfOrg } from './store.ts';
 
 /** A channel with what is only known beside its row. */
@@ -12,11 +12,13 @@ export interface ChannelView extends ChannelRow {
   adapter: SocialAdapter | undefined;
   /** Whole days; null for a token that does not expire. */
   tokenDaysLeft: number | null;
+  /** Its posts go out without links. */
+  stripsLinks: boolean;
   /** A page is still to be chosen: there is no channel yet (S133). */
   inBetweenSteps: boolean;
 }
 
-type Deps = Pick<ChannelsDeps, 'sql' | 'clock' | 'providers'>;
+type Deps = Pick<ChannelsDeps, 'sql' | 'clock' | 'providers' | 'stripLinksFrom'>;
 
 /** Lists the channels of an organization, of one group when given; an unknown group has none (S262). */
 export async function listChannels(deps: Deps, orgId: string, customerId?: string): Promise<ChannelView[]> {
@@ -54,15 +56,16 @@ export const adapterOfChannel = (
 ): SocialAdapter | undefined =>
   providers.list('social').find(({ id, version }) => id === row.providerId && version === row.providerVersion);
 
-const viewOfChannel = (deps: Pick<Deps, 'clock' | 'providers'>, row: ChannelRow): ChannelView => ({
+const viewOfChannel = (deps: Omit<Deps, 'sql'>, row: ChannelRow): ChannelView => ({
   ...row,
   adapter: adapterOfChannel(deps, row),
   tokenDaysLeft: daysLeft(row.tokenExpiresAt, deps.clock.now()),
+  stripsLinks: stripsLinks(deps, row.providerId),
   inBetweenSteps: false,
 });
 
 /** Shows a choice as the channel that it becomes, by the name of its network. */
-function viewOfChoice(deps: Pick<Deps, 'providers'>, choice: ChoiceRow): ChannelView {
+function viewOfChoice(deps: Pick<Deps, 'providers' | 'stripLinksFrom'>, choice: ChoiceRow): ChannelView {
   const { id, orgId, providerId, providerVersion, createdAt } = choice;
   const adapter = adapterOfChannel(deps, choice);
   return {
@@ -86,6 +89,7 @@ function viewOfChoice(deps: Pick<Deps, 'providers'>, choice: ChoiceRow): Channel
     createdAt,
     adapter,
     tokenDaysLeft: null,
+    stripsLinks: stripsLinks(deps, providerId),
     inBetweenSteps: true,
   };
 }

@@ -82,8 +82,11 @@ export function readAdditional(text: string): Record<string, unknown> {
   );
 }
 
+type StripsLinks = Pick<ChannelsOptions, 'stripLinksFrom'>;
+/** Whether posts to a network go out without links from this instance. */
+export const stripsLinks = ({ stripLinksFrom }: StripsLinks, providerId: string): boolean =>
+  stripLinksFrom.includes(providerId);
+
 /** Answers how contents are written for a network of this instance. */
-export const writerFor = (
-  { stripLinksFrom }: Pick<ChannelsOptions, 'stripLinksFrom'>,
-  adapter: SocialAdapter,
-): WriteContent => writerOf(adapter, { withoutLinks: stripLinksFrom.includes(adapter.id) });
+export const writerFor = (options: StripsLinks, adapter: SocialAdapter): WriteContent =>
+  writerOf(adapter, { withoutLinks: stripsLinks(options, adapter.id) });

@@ -15,6 +15,7 @@ import {
   hasComments,
   listNetworks,
   networksThatPrepare,
+  postingRules,
   rulesOfChannel,
   rulesOfNetwork,
 } from './networks.ts';
@@ -51,6 +52,7 @@ export function openChannels(options: ChannelsOptions) {
       networks: listNetworks,
       canBeginAlone,
       rulesOf: rulesOfChannel,
+      postingRules,
       rules: rulesOfNetwork,
       hasComments,
       preparing: networksThatPrepare,

@@ -165,17 +165,20 @@ describe('channels and posts', () => {
   });
   effect(
     ['STRIP_LINKS_FROM_X_POSTS'],
-    'a post to X goes out without its links, and is judged without them',
+    'a post to X goes out without its links, is judged without them, and whoever writes it is told',
     async () => {
       const long = `${'x'.repeat(270)} https://a.example/${'y'.repeat(40)}`;
       const scheduled = async (env: Env) => {
         await using product = await whole(env);
-        const { client, orgId } = await product.signUp();
+        const { client, orgId, withKey } = await product.signUp();
         const channelId = newId();
         await product.db.sql`
         insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
         values (${channelId}, ${orgId}, 'x', 'v1', ${channelId}, 'c', 'v2:')`;
-        const answers: unknown[] = [];
+        const key = await withKey();
+        const { rules } = (await key.get(`/public/v1/integration-settings/${channelId}`)).body.output;
+        const { integrations } = (await client.get('/integrations/list')).body;
+        const answers: unknown[] = [integrations[0].stripLinks, rules.includes('links are removed from the text')];
         for (const content of ['https://a.example/', long]) {
           const posts = [{ integration: { id: channelId }, value: [{ content }], settings: {} }];
           const body = { type: 'schedule', date: '2036-01-01T00:00:00Z', shortLink: false, tags: [], posts };
@@ -184,8 +187,8 @@ describe('channels and posts', () => {
         return answers;
       };
       expect([await scheduled({}), await scheduled({ STRIP_LINKS_FROM_X_POSTS: 'true' })]).toEqual([
-        [201, 400],
-        [400, 201],
+        [false, false, 201, 400],
+        [true, true, 400, 201],
       ]);
     },
   );
