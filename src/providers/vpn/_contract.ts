@@ -57,7 +57,7 @@ const TUNNEL = {
     required: false,
     maxLength: 16_384,
     fault: wireguardFault,
-    help: 'The whole .conf of the provider, for the sidecar that runs it',
+    help: 'Only kept, encrypted, and never shown or used here: the sidecar that runs the tunnel needs the .conf itself',
   }),
   sidecar: text('Sidecar', {
     required: false,
