@@ -133,3 +133,18 @@ test('parts are joined in the order of their numbers, when all have arrived as n
     ]),
   ).toEqual(['parts.1.PartNumber']);
 });
+
+test('each part that has arrived is looked at a few times, however many are named [S149]', () => {
+  let looks = 0;
+  const arrived = Array.from({ length: 2_000 }, (_, n) => ({
+    get number() {
+      looks += 1;
+      return n + 1;
+    },
+    bytes: 1,
+    etag: 'a',
+  }));
+  const named = arrived.map((_, n) => ({ PartNumber: n + 1, ETag: 'a' }));
+  expect(partsOfWhole(named, arrived, arrived.length)).toHaveLength(arrived.length);
+  expect(looks).toBeLessThan(20 * arrived.length);
+});

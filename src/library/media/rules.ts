@@ -146,10 +146,11 @@ const bare = (etag: string) =>
  */
 export function partsOfWhole(named: readonly NamedPart[], arrived: readonly Part[], bytes: number): Part[] {
   const errors: FieldError[] = [];
+  const byNumber = new Map(arrived.map((part) => [part.number, part]));
   const found = new Map<number, Part>();
   for (const [n, { PartNumber, ETag }] of named.entries()) {
     const at = `parts.${n}`;
-    const part = arrived.find(({ number }) => number === PartNumber);
+    const part = byNumber.get(PartNumber);
     if (found.has(PartNumber)) errors.push(fieldError(`${at}.PartNumber`, 'named twice', 'repeated'));
     else if (!part) errors.push(fieldError(`${at}.PartNumber`, 'this part has not arrived', 'missing'));
     else if (bare(part.etag) !== bare(ETag))
