@@ -1,9 +1,9 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
-import { invalidField, isId, newId } from '../../platform/kernel/index.ts';
+import { AppError, fieldError, invalidField, isId, newId } from '../../platform/kernel/index.ts';
 import type { AdapterOf } from '../registry/index.ts';
 import { type NewSetting, type SettingChange, type SettingsDeps, type SettingView, unknownSetting } from './deps.ts';
-import { movedAddresses, type Owner, setupOf, split } from './rules.ts';
+import { movedAddresses, movedPlace, type Owner, setupOf, split } from './rules.ts';
 import * as store from './store.ts';
 import { wantedAdapter } from './trial.ts';
 import { editPinned, judgeValues, seal, valuesOf, viewOfSetting } from './values.ts';
@@ -39,7 +39,7 @@ export async function createSetting(
 
 /**
  * Changes a setting; an absent field stays, null clears it. A changed address deletes the secrets that are not given
- * again.
+ * again. 409 for another place while something lies at this one.
  */
 export const changeSetting = (
   deps: SettingsDeps,
@@ -48,12 +48,13 @@ export const changeSetting = (
   wanted: SettingChange,
   by: AuditActor,
 ): Promise<SettingView> =>
-  writeSetting(deps, owner, id, by, 'provider_setting.updated', (row) => {
+  writeSetting(deps, owner, id, by, 'provider_setting.updated', async (row, tx) => {
     checkSame(row, wanted);
     const adapter = editPinned(deps, row, wanted.allowPreview);
     const { fields: declared } = setupOf(adapter, owner);
     const before = valuesOf(deps, row);
     const kept = judgeValues(deps, adapter, owner, wanted, before);
+    await checkPlace(tx, owner, id, movedPlace(declared, before, kept));
     const addresses = movedAddresses(declared, before, kept);
     // After a change of an address the secrets must be given again: nobody can send one to their own server unread.
     const values =
@@ -66,6 +67,15 @@ export const changeSetting = (
       detail: { fields, ...(addresses.length > 0 && { addresses }) },
     };
   });
+
+/** Rows of files name the setting and not the place, so that another one would hide them all. */
+async function checkPlace(tx: Sql, owner: Owner, id: string, moved: string | undefined): Promise<void> {
+  if (moved === undefined || !(await store.holdsObjects(tx, owner, id))) return;
+  const message = 'stays as it is while files lie there: create another setting for another place';
+  throw new AppError('conflict', `${moved} ${message}`, {
+    errors: [fieldError(`credentials.${moved}`, message, 'in_use')],
+  });
+}
 
 /** A setting keeps its provider, and its version until it is upgraded (S159). */
 function checkSame(row: store.SettingRow, wanted: SettingChange): void {
@@ -112,6 +122,10 @@ export async function removeSetting(
   changes.tell(owner, { domain, id: providerId });
 }
 
+interface Written {
+  row: store.SettingToInsert;
+  detail?: Record<string, string | string[]>;
+}
 /** Changes a row under its lock. */
 async function writeSetting(
   deps: SettingsDeps,
@@ -119,12 +133,12 @@ async function writeSetting(
   id: string,
   by: AuditActor,
   action: string,
-  work: (row: store.SettingRow) => { row: store.SettingToInsert; detail?: Record<string, string | string[]> },
+  work: (row: store.SettingRow, tx: Sql) => Written | Promise<Written>,
 ): Promise<SettingView> {
   const shown = await deps.sql.begin(async (tx) => {
     const found = isId(id) ? await store.settingForUpdate(tx, owner, id) : undefined;
     if (!found) throw unknownSetting();
-    const { row, detail } = work(found);
+    const { row, detail } = await work(found, tx);
     if (row.isDefault) await store.unsetDefault(tx, owner, row.domain, row.id);
     const written = await store.updateSetting(tx, owner, row);
     await note(tx, by, owner, action, row, detail);

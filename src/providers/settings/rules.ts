@@ -52,6 +52,10 @@ export function split(fields: Fields, values: Values): { plain: Values; secrets:
   return { plain: of(false), secrets: of(true) };
 }
 
+/** The first field whose value says that what is kept lies elsewhere than before. */
+export const movedPlace = (fields: Fields, before: Values, now: Values): string | undefined =>
+  Object.keys(fields).find((name) => fields[name]!.place && before[name] !== now[name]);
+
 /** Names the address fields whose value differs, with the old and the new host. */
 export const movedAddresses = (fields: Fields, before: Values, now: Values): string[] =>
   Object.entries(fields).flatMap(([name, field]) =>

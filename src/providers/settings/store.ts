@@ -116,6 +116,18 @@ const hasChannels = (sql: Sql): Fragment => sql`(
   )
 )`;
 
+/** Whether files lie where the setting says, come there in parts, or are still to be deleted there. */
+export const holdsObjects = async (sql: Sql, owner: Owner, id: string): Promise<boolean> =>
+  (
+    await sql`
+      select
+      from provider_settings s
+      where id = ${id} and ${owned(sql, owner)}
+        and (exists (select from files where storage_setting_id = s.id)
+          or exists (select from media_uploads where storage_setting_id = s.id)
+          or exists (select from media_pending_deletions where storage_setting_id = s.id))`
+  ).count === 1;
+
 /** Deletes a setting; 409 where a row refers to it by a foreign key, or channels use it (S157). */
 export async function deleteSetting(
   sql: Sql,

@@ -37,9 +37,9 @@ interface Brand {
 
 const NAME = '[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]';
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
-/** Makes a field for a label of a host name. */
+/** Makes a field for a label of a host name; where it is part of none, `place` is false. */
 export const label = (title: string, more: Omit<Field, 'label' | 'secret' | 'validation'> = {}): Field =>
-  text(title, { validation: LABEL, ...more });
+  text(title, { validation: LABEL, place: true, ...more });
 const PATH = '[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_-][A-Za-z0-9_.-]*)*/?';
 
 const visibility = text('Visibility of new objects', {
@@ -62,7 +62,11 @@ export function s3Compatible({
   const credentials = {
     accessKeyId: text('Access key id', { validation: '\\S{3,200}' }),
     secretAccessKey: secret('Secret access key'),
-    bucket: text('Bucket', { validation: NAME, help: 'The name of the bucket: letters, digits, dots and dashes' }),
+    bucket: text('Bucket', {
+      validation: NAME,
+      place: true,
+      help: 'The name of the bucket: letters, digits, dots and dashes',
+    }),
     ...fields,
     ...(quirks.acl && { visibility }),
     publicUrl: text('Public address', {
@@ -75,6 +79,7 @@ export function s3Compatible({
     keyPrefix: text('Folder in the bucket', {
       required: false,
       validation: PATH,
+      place: true,
       help: 'Letters, digits, dots, dashes and slashes',
     }),
   } satisfies Fields;

@@ -15,6 +15,7 @@ export default s3Compatible({
     accountId: label('Account id', { help: 'Part of the host name of the bucket' }),
     jurisdiction: text('Jurisdiction', {
       default: 'default',
+      place: true,
       options: [
         { value: 'default', label: 'None' },
         { value: 'eu', label: 'European Union' },

@@ -14,7 +14,11 @@ export default s3Compatible({
       help: 'From the console, for example s3.us-west-1.idrivee2.com',
       placeholder: 's3.us-west-1.idrivee2.com',
     }),
-    region: label('Region', { default: 'us-east-1', help: 'Region of the bucket, for example us-west-1' }),
+    region: label('Region', {
+      place: false,
+      default: 'us-east-1',
+      help: 'Region of the bucket, for example us-west-1',
+    }),
   },
   quirks: { acl: true },
 });

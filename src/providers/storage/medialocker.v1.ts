@@ -19,7 +19,7 @@ export default storage({
       validation: '[0-9a-f]{64}',
       help: '64 hexadecimal characters, shown once; not the access key id that begins with ml_',
     }),
-    bucketId: text('Bucket id', { validation: '[0-9a-fA-F-]{36}', help: 'The UUID of the bucket' }),
+    bucketId: text('Bucket id', { validation: '[0-9a-fA-F-]{36}', place: true, help: 'The UUID of the bucket' }),
     baseUrl: text('API address', {
       default: 'https://api.medialocker.io',
       form: 'origin',

@@ -10,6 +10,7 @@ export default s3Compatible({
     endpoint: text('Endpoint', { form: 'url', placeholder: 'https://s3.example.com' }),
     region: label('Region', {
       default: 'us-east-1',
+      place: false,
       help: 'What requests are signed for; us-east-1 where the server has no regions',
     }),
     forcePathStyle: text('Bucket in the path', {

@@ -21,6 +21,11 @@ export interface Field {
    * a secret that they cannot read to a server of their own. Default: true for a field with a `form`.
    */
   address?: boolean;
+  /**
+   * What is kept under the setting lies where this field says: it stays as it is while there is any. An address is no
+   * such field: the same server may be reached at another one.
+   */
+  place?: boolean;
   /** Describes the fault of a value, where an expression cannot; the text repeats nothing of the value. */
   fault?(value: string): string | undefined;
 }
