@@ -7,6 +7,8 @@ export const FLOWS: readonly Metric[] = ALL_METRICS.filter((metric) => METRICS[m
 const ENGAGEMENTS = ALL_METRICS.filter((metric) => 'isEngagement' in METRICS[metric]);
 
 const WEEK_DAYS = 7;
+/** Days of a channel that are asked for each time (AN6): networks tell some late, and correct others. */
+export const CHANNEL_DAYS = 7;
 
 /** A count that can be kept: whole networks have counted less. */
 const isCount = (value: unknown): value is number =>

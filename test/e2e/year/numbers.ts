@@ -76,22 +76,26 @@ export function openNumbers(channels: readonly Channel[]) {
     if (isAny) values.get(channelId)!.likes.set(day, sum);
   }
 
+  /** Those of the days that networks were asked for: one for a channel and metric within the days of the cooldown. */
   function anomaliesOf(org: Org, day: string): Anomaly[] {
-    const all = counted
-      .filter((channel) => channel.org === org)
-      .flatMap((channel) => METRICS.flatMap((metric) => judged(channel, metric, day) ?? []))
-      .filter(
-        ({ channel, metric }) =>
-          !found.some(
-            (one) =>
-              one.channel === channel &&
-              one.metric === metric &&
-              one.date >= before(day, COOLDOWN_DAYS) &&
-              one.date < day,
-          ),
+    const isTold = ({ channel, metric, date }: Anomaly): boolean =>
+      found.some(
+        (one) =>
+          one.channel === channel &&
+          one.metric === metric &&
+          one.date >= before(date, COOLDOWN_DAYS) &&
+          one.date <= before(date, -COOLDOWN_DAYS),
       );
-    found.push(...all);
-    const keyOf = ({ channel, metric }: Anomaly) => `${channel.id} ${metric}`;
+    const all: Anomaly[] = [];
+    for (const channel of counted.filter((one) => one.org === org))
+      for (const metric of METRICS)
+        for (let n = DAYS_BACK - 1; n >= 0; n--) {
+          const one = judged(channel, metric, before(day, n));
+          if (!one || isTold(one)) continue;
+          found.push(one);
+          all.push(one);
+        }
+    const keyOf = ({ channel, metric, date }: Anomaly) => `${channel.id} ${metric} ${date}`;
     return all.toSorted((a, b) => Math.abs(b.deviation) - Math.abs(a.deviation) || (keyOf(a) < keyOf(b) ? -1 : 1));
   }
   function judged(channel: Channel, [metric, label]: (typeof METRICS)[number], day: string): Anomaly | undefined {

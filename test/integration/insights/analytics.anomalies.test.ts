@@ -119,6 +119,35 @@ describe('one fact of an organization and day', () => {
     ]);
   });
 
+  test('has a day that its network tells late, once, and none of a day that was told before', async () => {
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const values = Object.fromEntries(Object.entries(usual(100)).filter(([ago]) => Number(ago) > 3));
+    await seedDays(db.sql, { orgId, channelId, values });
+    const late = { metric: 'views', points: [3, 2].map((ago) => ({ date: daysAgo(ago), value: 900 })) };
+    told.series = () => [late];
+    await collectWith();
+    expect(await anomaliesOf(orgId)).toMatchObject([[{ date: daysAgo(3), value: 900 }]]); // the next is within its rest
+    await db.sql`delete from analytics_runs`;
+    told.series = () => [late, yesterday('likes', 5)];
+    await collectWith();
+    expect(await anomaliesOf(orgId)).toHaveLength(1);
+  });
+
+  test('has no late day whose rest another anomaly has taken meanwhile [AN2]', async () => {
+    const { orgId, channelId } = await seedOrg(db.sql);
+    await seedDays(db.sql, { orgId, channelId, values: { ...usual(100), 3: 900 } });
+    await db.sql`
+      insert into analytics_anomalies (org_id, channel_id, metric, date, direction, value, baseline, deviation)
+      values (${orgId}, ${channelId}, 'views', ${daysAgo(2)}, 'spike', 1, 1, 4)`;
+    told.series = () => [yesterday('views', 100)];
+    await collectWith();
+    expect(await anomaliesOf(orgId)).toEqual([]);
+    await db.sql`update analytics_anomalies set metric = 'reach'`;
+    await db.sql`delete from analytics_runs`;
+    await collectWith();
+    expect(await anomaliesOf(orgId)).toMatchObject([[{ date: daysAgo(3) }]]);
+  });
+
   test('names no post of which less than a quarter comes', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     const postId = await seedPost(db.sql, { orgId, channelId, ago: 5 });

@@ -1,25 +1,21 @@
 import type { Sql } from '../../../platform/db/index.ts';
 import type { Deviation } from './anomaly.ts';
-import type { RunKey } from './collection-store.ts';
 import type { DayRange } from '../days.ts';
 import { growthOf, isGrowthOfDay, joinBefore } from './snapshot-store.ts';
 
-export interface FoundAnomaly extends Deviation {
+interface AnomalyKey {
   integrationId: string;
-  integrationName: string;
   metric: string;
+  date: string;
+}
+export interface AnomalyRow extends AnomalyKey, Deviation {
+  integrationName: string;
   /** A post that a quarter of the day is due to. */
   topPostId: string | null;
 }
-export interface AnomalyRow extends FoundAnomaly {
-  date: string;
-}
 
-interface SeriesRow {
-  integrationId: string;
+interface SeriesRow extends AnomalyKey {
   integrationName: string;
-  metric: string;
-  date: string;
   value: number;
 }
 
@@ -41,13 +37,9 @@ export const findSeries = (sql: Sql, orgId: string, { from, to }: DayRange): Pro
       )
     )`;
 
-/** Channels and metrics with an anomaly in these days. */
-export const findRecent = (
-  sql: Sql,
-  orgId: string,
-  { from, to }: DayRange,
-): Promise<{ integrationId: string; metric: string }[]> => sql<{ integrationId: string; metric: string }[]>`
-  select distinct channel_id as "integrationId", metric
+/** The anomalies of these days that were noted. */
+export const findNoted = (sql: Sql, orgId: string, { from, to }: DayRange): Promise<AnomalyKey[]> => sql<AnomalyKey[]>`
+  select channel_id as "integrationId", metric, date::text as date
   from analytics_anomalies
   where org_id = ${orgId}
     and date between ${from}::date and ${to}::date`;
@@ -55,14 +47,14 @@ export const findRecent = (
 /** The post of each channel that gained most of a metric on a day, where that is a quarter of the value. */
 export const findTopPosts = (
   sql: Sql,
-  { orgId, day }: RunKey,
-  found: readonly Pick<FoundAnomaly, 'integrationId' | 'metric' | 'value'>[],
-) => sql<{ integrationId: string; metric: string; postId: string }[]>`
-  select t.channel_id as "integrationId", t.metric, best.post_id as "postId"
+  orgId: string,
+  found: readonly (AnomalyKey & { value: number })[],
+): Promise<(AnomalyKey & { postId: string })[]> => sql<(AnomalyKey & { postId: string })[]>`
+  select t.channel_id as "integrationId", t.metric, t.date::text as date, best.post_id as "postId"
   from unnest(
     ${found.map(({ integrationId }) => integrationId)}::uuid[], ${found.map(({ metric }) => metric)}::text[],
-    ${found.map(({ value }) => value)}::float8[]
-  ) as t (channel_id, metric, value)
+    ${found.map(({ date }) => date)}::text[]::date[], ${found.map(({ value }) => value)}::float8[]
+  ) as t (channel_id, metric, date, value)
   cross join lateral (
     select n.post_id, ${growthOf(sql, sql`t.metric`)} as growth
     from analytics_post_days n
@@ -70,7 +62,7 @@ export const findTopPosts = (
     ${joinBefore(sql)}
     where n.org_id = ${orgId}
       and n.channel_id = t.channel_id
-      and n.date = ${day}::date
+      and n.date = t.date
       and n.counts ? t.metric
       and ${isGrowthOfDay(sql)}
     order by growth desc, n.post_id
@@ -79,16 +71,20 @@ export const findTopPosts = (
   where best.growth > 0
     and best.growth >= abs(t.value) / 4`;
 
-export const insertAnomalies = (sql: Sql, { orgId, day }: RunKey, found: readonly FoundAnomaly[]) => sql`
+/** Notes anomalies; answers those that nobody else has noted. */
+export const insertAnomalies = (sql: Sql, orgId: string, found: readonly AnomalyRow[]): Promise<AnomalyKey[]> => sql<
+  AnomalyKey[]
+>`
   insert into analytics_anomalies (org_id, channel_id, metric, date, direction, value, baseline, deviation, top_post_id)
-  select ${orgId}::uuid, t.channel_id, t.metric, ${day}::date, t.direction, t.value, t.baseline, t.deviation, t.top_post_id
+  select ${orgId}::uuid, t.*
   from unnest(
     ${found.map(({ integrationId }) => integrationId)}::uuid[], ${found.map(({ metric }) => metric)}::text[],
-    ${found.map(({ direction }) => direction)}::text[], ${found.map(({ value }) => value)}::float8[],
-    ${found.map(({ baseline }) => baseline)}::float8[], ${found.map(({ deviation }) => deviation)}::float8[],
-    ${found.map(({ topPostId }) => topPostId)}::uuid[]
-  ) as t (channel_id, metric, direction, value, baseline, deviation, top_post_id)
-  on conflict (channel_id, metric, date) do nothing`;
+    ${found.map(({ date }) => date)}::text[]::date[], ${found.map(({ direction }) => direction)}::text[],
+    ${found.map(({ value }) => value)}::float8[], ${found.map(({ baseline }) => baseline)}::float8[],
+    ${found.map(({ deviation }) => deviation)}::float8[], ${found.map(({ topPostId }) => topPostId)}::uuid[]
+  ) as t
+  on conflict (channel_id, metric, date) do nothing
+  returning channel_id as "integrationId", metric, date::text as date`;
 
 /** Most anomalies that one answer tells. */
 const MOST_TOLD = 1_000;

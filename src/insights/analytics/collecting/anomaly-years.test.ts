@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { note } from '../../../../test/support/processes/chaos.ts';
 import { Random } from '../../../../test/support/random.ts';
 import { plusDays } from '../days.ts';
-import { deviationOf } from './anomaly.ts';
+import { comparedDays, deviationOf } from './anomaly.ts';
 
 // What stands out in whole series: those with answers known by hand, and years in which nothing happens.
 
@@ -44,7 +44,7 @@ test.each(
   const values = daysOf(of(base));
   const told = Array.from({ length: DAYS }, (_, n) => [
     n,
-    deviationOf('views', values, plusDays(FIRST, n), Z)?.direction,
+    deviationOf('views', values, comparedDays(plusDays(FIRST, n)), Z)?.direction,
   ]);
   expect(Object.fromEntries(told.filter(([, direction]) => direction !== undefined))).toEqual(found);
 });
@@ -66,7 +66,7 @@ test('a thousand channel years in which nothing happens have few days that stand
     );
     let quietUntil = 0;
     for (let n = 14; n < YEAR; n++)
-      if (n >= quietUntil && deviationOf('views', values, plusDays(FIRST, n), Z)) {
+      if (n >= quietUntil && deviationOf('views', values, comparedDays(plusDays(FIRST, n)), Z)) {
         alerts += 1;
         quietUntil = n + 4; // three days without another
       }

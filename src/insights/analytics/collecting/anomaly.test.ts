@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Metric } from '../../../providers/registry/index.ts';
-import { deviationOf } from './anomaly.ts';
+import { comparedDays, deviationOf } from './anomaly.ts';
 import { plusDays } from '../days.ts';
 
 const DAY = '2026-02-28';
@@ -8,7 +8,7 @@ const DAY = '2026-02-28';
 const judged = (before: readonly (number | undefined)[], value: number, metric: Metric = 'views', z = 3) => {
   const values = new Map([[DAY, value]]);
   before.forEach((one, n) => one !== undefined && values.set(plusDays(DAY, n - before.length), one));
-  return deviationOf(metric, values, DAY, z);
+  return deviationOf(metric, values, comparedDays(DAY), z);
 };
 const flat = (value: number, days = 28) => Array.from({ length: days }, () => value);
 /** 100 and 120 by turns: mean 110, deviation 10.18. */

@@ -2,7 +2,7 @@ import { type Metric, METRICS } from '../../../providers/registry/index.ts';
 import { plusDays } from '../days.ts';
 
 /** Days that a value is held against, and how many of them must be there. */
-export const BASELINE_DAYS = 28;
+const BASELINE_DAYS = 28;
 const LEAST_DAYS = 14;
 /** Where neither the value nor the mean reaches this, nothing stands out. */
 const LEAST_VALUE = 10;
@@ -18,26 +18,26 @@ export interface Deviation {
 
 const rounded = (value: number, decimals: number): number => Math.round(value * 10 ** decimals) / 10 ** decimals;
 
-/** The value of a day as it is judged: a flow as it is, a stock by its change since the day before. */
-function judgedValue(metric: Metric, values: ReadonlyMap<string, number>, day: string): number | undefined {
-  const value = values.get(day);
-  if (value === undefined || METRICS[metric].kind === 'flow') return value;
-  const before = values.get(plusDays(day, -1));
-  return before === undefined ? undefined : value - before;
-}
+/** A day, the days that it is held against, and the day by which the change of the first of them is known. */
+export const comparedDays = (day: string): string[] =>
+  Array.from({ length: BASELINE_DAYS + 2 }, (_, n) => plusDays(day, -n));
 
 /**
  * How a day of a metric stands out from the 28 days before it; undefined where it does not, or too few of them are
- * known. `values` are by day, `z` is the threshold.
+ * known. `days` are those of `comparedDays`, `values` are by day, `z` is the threshold. A flow is judged as it is, a
+ * stock by its change since the day before.
  */
 export function deviationOf(
   metric: Metric,
   values: ReadonlyMap<string, number>,
-  day: string,
+  days: readonly string[],
   z: number,
 ): Deviation | undefined {
-  const value = judgedValue(metric, values, day);
-  const before = Array.from({ length: BASELINE_DAYS }, (_, n) => judgedValue(metric, values, plusDays(day, -1 - n)));
+  const isFlow = METRICS[metric].kind === 'flow';
+  const [value, ...before] = days.slice(0, -1).map((day, n) => {
+    const [of, last] = [values.get(day), isFlow ? 0 : values.get(days[n + 1]!)];
+    return of === undefined || last === undefined ? undefined : of - last;
+  });
   const known = before.filter((one) => one !== undefined);
   if (value === undefined || known.length < LEAST_DAYS) return undefined;
   const mean = known.reduce((sum, one) => sum + one, 0) / known.length;

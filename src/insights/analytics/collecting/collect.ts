@@ -10,11 +10,9 @@ import {
 import { completeRun } from './complete.ts';
 import { plusDays, utcDayOf } from '../days.ts';
 import { type AnalyticsDeps, hasNumbers } from '../deps.ts';
-import { countsOfPost, FLOWS, toldOfChannel } from '../rules.ts';
+import { CHANNEL_DAYS, countsOfPost, FLOWS, toldOfChannel } from '../rules.ts';
 import { type CountedPost, deriveDays, findReleasedPosts, upsertDays, upsertPostDays } from './snapshot-store.ts';
 
-/** Days of a channel that are asked for each time (AN6): networks correct their numbers. */
-const CHANNEL_DAYS = 7;
 /** A channel that could not be read is tried three more times, an hour apart. */
 const MORE_TRIES = 3;
 const AGAIN_MS = 3_600_000;

@@ -1,13 +1,14 @@
 import { append } from '../../../platform/outbox/index.ts';
 import { isMetric } from '../../../providers/registry/index.ts';
-import { BASELINE_DAYS, deviationOf } from './anomaly.ts';
-import { type FoundAnomaly, findRecent, findSeries, findTopPosts, insertAnomalies } from './anomaly-store.ts';
+import { comparedDays, deviationOf } from './anomaly.ts';
+import { type AnomalyRow, findNoted, findSeries, findTopPosts, insertAnomalies } from './anomaly-store.ts';
 import { markComplete, type RunKey } from './collection-store.ts';
-import { plusDays } from '../days.ts';
+import { type DayRange, plusDays } from '../days.ts';
+import { CHANNEL_DAYS } from '../rules.ts';
 import type { AnalyticsDeps } from '../deps.ts';
 import type { Sql } from '../../../platform/db/index.ts';
 
-/** Anomalies of one organization and day that are told; the farthest out come first. */
+/** Anomalies that one collection tells; the farthest out come first. */
 const MOST_ANOMALIES = 500;
 
 /**
@@ -18,47 +19,52 @@ export const completeRun = (deps: Pick<AnalyticsDeps, 'sql' | 'anomalies'>, run:
     if (!(await markComplete(tx, run))) return;
     const { orgId, day } = run;
     const found = await findAnomalies(tx, deps.anomalies, run);
-    await insertAnomalies(tx, run, found);
+    const noted = new Set((await insertAnomalies(tx, orgId, found)).map(keyOf));
+    const anomalies = found.filter((one) => noted.has(keyOf(one))); // the run of another day may have been faster
     await append(tx, [
       { orgId, topic: 'analytics.snapshot_complete', entityId: orgId, payload: { day } },
-      ...(found.length > 0
-        ? [
-            {
-              orgId,
-              topic: 'analytics.anomaly_detected' as const,
-              entityId: orgId,
-              payload: { anomalies: found.map((anomaly) => ({ ...anomaly, date: day })) },
-            },
-          ]
+      ...(anomalies.length > 0
+        ? [{ orgId, topic: 'analytics.anomaly_detected' as const, entityId: orgId, payload: { anomalies } }]
         : []),
     ]);
   });
 
+/** The anomalies of all days that networks were asked for: many tell a day one to three days late. */
 async function findAnomalies(
   sql: Sql,
   { z, cooldownDays }: AnalyticsDeps['anomalies'],
   { orgId, day }: RunKey,
-): Promise<FoundAnomaly[]> {
-  // a stock is judged by its change, which needs one day more
-  const rows = await findSeries(sql, orgId, { from: plusDays(day, -1 - BASELINE_DAYS), to: day });
-  const series = Map.groupBy(rows, keyOf);
-  const found = [...series.values()].flatMap((points) => {
+): Promise<AnomalyRow[]> {
+  const judged = Array.from({ length: CHANNEL_DAYS }, (_, n) => plusDays(day, n + 1 - CHANNEL_DAYS));
+  const compared = judged.map(comparedDays); // once for all series
+  const rows = await findSeries(sql, orgId, { from: compared[0]!.at(-1)!, to: day });
+  const found = [...Map.groupBy(rows, seriesOf).values()].flatMap((points) => {
     const { integrationId, integrationName, metric } = points[0]!;
     if (!isMetric(metric)) return [];
     const values = new Map(points.map(({ date, value }) => [date, value]));
-    const deviation = deviationOf(metric, values, day, z);
-    return deviation ? [{ integrationId, integrationName, metric, ...deviation }] : [];
+    return compared.flatMap((days) => {
+      const deviation = deviationOf(metric, values, days, z);
+      return deviation ? [{ integrationId, integrationName, metric, date: days[0]!, ...deviation }] : [];
+    });
   });
   if (found.length === 0) return [];
-  const recent = await findRecent(sql, orgId, { from: plusDays(day, -cooldownDays), to: plusDays(day, -1) });
-  const told = new Set(recent.map(keyOf));
+  const rest = (date: string): DayRange => ({ from: plusDays(date, -cooldownDays), to: plusDays(date, cooldownDays) });
+  const noted = await findNoted(sql, orgId, { from: rest(judged[0]!).from, to: rest(day).to });
+  const told = new Map([...Map.groupBy(noted, seriesOf)].map(([key, some]) => [key, some.map(({ date }) => date)]));
   const fresh = found
-    .filter((one) => !told.has(keyOf(one)))
+    .filter((one) => {
+      const { from, to } = rest(one.date);
+      const dates = told.get(seriesOf(one)) ?? [];
+      if (dates.some((date) => date >= from && date <= to)) return false;
+      told.set(seriesOf(one), [...dates, one.date]);
+      return true;
+    })
     .toSorted((a, b) => Math.abs(b.deviation) - Math.abs(a.deviation) || (keyOf(a) < keyOf(b) ? -1 : 1))
     .slice(0, MOST_ANOMALIES);
-  const top = new Map((await findTopPosts(sql, { orgId, day }, fresh)).map((row) => [keyOf(row), row.postId]));
+  const top = new Map((await findTopPosts(sql, orgId, fresh)).map((row) => [keyOf(row), row.postId]));
   return fresh.map((one) => ({ ...one, topPostId: top.get(keyOf(one)) ?? null }));
 }
 
-const keyOf = ({ integrationId, metric }: { integrationId: string; metric: string }): string =>
+const seriesOf = ({ integrationId, metric }: { integrationId: string; metric: string }): string =>
   `${integrationId} ${metric}`;
+const keyOf = (one: { integrationId: string; metric: string; date: string }): string => `${seriesOf(one)} ${one.date}`;
