@@ -18,6 +18,7 @@ import {
   statusAt,
   statusesSince,
   uploadedBefore,
+  visibilityBelow,
 } from './_mastodon-statuses.ts';
 import { mastodonLogin } from './_mastodon-login.ts';
 import { profileOfAnybody } from './_mastodon-profile.ts';
@@ -108,7 +109,8 @@ export const mastodonApi = (declared: Brand) => {
         const attempt = { ...call, saved, save: async (state: unknown) => save((attempt.saved = state)) };
         const ready = await prepareMedia(call, attempt, files);
         if (ready !== 'ready') throw refused('unavailable', 'The server still works on the files', ready.againMs);
-        return written(quirks, attempt, { in_reply_to_id: answered });
+        const visibility = await visibilityBelow(call.http, answered);
+        return written(quirks, attempt, { in_reply_to_id: answered, visibility });
       },
       async find({ published, parent, post, saved, ...call }) {
         const root = await idHere(call, published);

@@ -108,6 +108,14 @@ export async function* statusesSince(http: Http, account: string, since: Date): 
   throw refused('unavailable', `The account posted more than ${PAGE * PAGES} statuses since then`);
 }
 
+/** Who sees a status; of kinds that only its server has we know that not everybody does. */
+const Seen = Status.extend({ visibility: z.enum(['public', 'unlisted', 'private', 'direct']).catch('private') });
+/** The visibility of an answer to a status: that of the status; undefined, so the usual one, where anybody sees it. */
+export async function visibilityBelow(http: Http, id: string): Promise<string | undefined> {
+  const { visibility } = await http.get(statusAt(id), Seen);
+  return visibility === 'public' ? undefined : visibility;
+}
+
 const contextOf = (http: Http, id: string) =>
   http.get(`${statusAt(id)}/context`, Context, { answerBytes: ANSWER_BYTES });
 

@@ -58,7 +58,10 @@ export async function limitsAt(http: Http, limits: Limits): Promise<Limits> {
     ...(statuses?.characters_reserved_per_url && { linkLength: statuses.characters_reserved_per_url }),
     ...(statuses?.max_media_attachments && { media: statuses.max_media_attachments }),
     ...(media?.image_size_limit && { image: { ...limits.image, bytes: media.image_size_limit } }),
-    ...(media?.video_size_limit && { video: { ...limits.video, bytes: media.video_size_limit } }),
+    ...(media?.video_size_limit && {
+      video: { ...limits.video, bytes: media.video_size_limit },
+      ...(limits.audio && { audio: { ...limits.audio, bytes: media.video_size_limit } }),
+    }),
     ...(media?.supported_mime_types?.length && { mediaTypes: media.supported_mime_types }),
   };
 }
@@ -105,7 +108,7 @@ async function upload(
 ): Promise<z.output<typeof Attachment>> {
   const most = { maxBytes: limits?.image_size_limit ?? undefined, maxPixels: limits?.image_matrix_limit ?? undefined };
   const fitted = await item.fit({ ...most, types: limits?.supported_mime_types ?? [item.contentType] });
-  const bytes = item.contentType.startsWith('video/') ? limits?.video_size_limit : limits?.image_size_limit;
+  const bytes = item.kind === 'image' ? limits?.image_size_limit : limits?.video_size_limit; // of sounds, too
   if (!fitted && item.size > (bytes ?? Infinity))
     throw refused('rejected', `The server takes at most ${bytes} bytes: ${item.name} has ${item.size}`);
   const file = fitted ?? item;

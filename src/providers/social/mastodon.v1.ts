@@ -22,6 +22,7 @@ export default mastodonApi({
     oneKind: true,
     image: { bytes: 16_777_216 },
     video: { count: 1, bytes: 103_809_024 },
+    audio: { count: 1, bytes: 103_809_024 },
     mediaTypes: [
       'image/jpeg',
       'image/png',
