@@ -86,10 +86,14 @@ export async function readComments({ http, published: { id }, cursor = '0' }: Re
   return { comments, ...(!isLast && { next: String(start + PAGE) }) };
 }
 
+const AUTHOR = /^urn:li:(?:person|organization(?:Brand)?):/;
 const readComment = (post: string, comment: Comment): CommentRead => ({
   id: comment.commentUrn,
   text: comment.message.text,
-  author: { id: comment.actor, name: /:organization:/.test(comment.actor) ? 'LinkedIn page' : 'LinkedIn member' },
+  author: {
+    id: comment.actor.replace(AUTHOR, ''),
+    name: /:organization:/.test(comment.actor) ? 'LinkedIn page' : 'LinkedIn member',
+  },
   createdAt: new Date(comment.created.time),
   url: commentAt(post, comment.commentUrn),
   ...(comment.parentComment && { parentId: comment.parentComment, saved: comment.parentComment }),
