@@ -100,6 +100,7 @@ export type {
 export type { Renewal } from '../social/_login-steps.ts';
 export type { ConnectOptions } from '../social/_open.ts';
 export { type WriteContent, writerOf, type WrittenText } from '../social/_text.ts';
+export { checkIdleSettings } from '../social/_idle-settings.ts';
 export { checkFiles, checkPost, checkReach, type FileFacts, isConverted, type Issue } from '../social/_limits.ts';
 export { exceptionOf, limitsOfItem, takesThread, type ThreadLimits } from '../social/_item-limits.ts';
 export {

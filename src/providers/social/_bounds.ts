@@ -58,6 +58,8 @@ export interface Limits {
   single?: true;
   /** Settings whose text counts with that of the post, such as a content warning. */
   countedSettings?: readonly string[];
+  /** Settings without an effect, which are refused; `unlessVideo`: but for a post of one video. */
+  idleSettings?: { names: readonly string[]; unlessVideo?: true };
   /** What differs by the value of a setting, such as a story by `post_type`; with dots it is inside of others. */
   byType?: { setting: string; limits: Readonly<Record<string, Partial<Omit<Limits, 'byType'>>>> };
 }

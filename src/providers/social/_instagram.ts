@@ -15,11 +15,12 @@ import {
   published,
   publishContainer,
 } from './_meta-containers.ts';
-import { Id, listOf } from './_meta-graph.ts';
+import { altOf, Id, listOf } from './_meta-graph.ts';
 
 // Publishing to Instagram with either login.
 
 const PICTURE = { maxBytes: 8_388_608, types: ['image/jpeg'] };
+const OF_REELS = ['is_trial_reel', 'audio'] as const;
 export const limits = {
   text: 2_200,
   unit: 'characters',
@@ -31,10 +32,16 @@ export const limits = {
   hashtags: 30,
   mentions: 20,
   fetches: ['image', 'video'],
+  idleSettings: { names: OF_REELS, unlessVideo: true },
   byType: {
     setting: 'post_type',
     limits: {
-      story: { media: 1, image: { bytes: PICTURE.maxBytes }, video: { bytes: 100_000_000, seconds: [3, 60] } },
+      story: {
+        media: 1,
+        image: { bytes: PICTURE.maxBytes },
+        video: { bytes: 100_000_000, seconds: [3, 60] },
+        idleSettings: { names: OF_REELS },
+      },
     },
   },
 } as const satisfies Limits;
@@ -75,7 +82,7 @@ async function containerOf(file: Media, settings: Typed, caption?: string) {
   if (settings.post_type === 'story') return { media_type: 'STORIES', ...source };
   const isVideo = file.kind === 'video';
   const type = isVideo && { media_type: single ? 'REELS' : 'VIDEO' };
-  const alt = !isVideo && file.alt && { alt_text: file.alt };
+  const alt = !isVideo && { alt_text: altOf(file) };
   if (!single) return { ...type, ...source, ...alt, is_carousel_item: true };
   return {
     ...type,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { Counts, Metric, Series, SocialSpec } from './_contract.ts';
+import type { Counts, Media, Metric, Series, SocialSpec } from './_contract.ts';
 import { allPages } from './_lists.ts';
 
 // What the Graph API is for Facebook, Instagram and Threads.
@@ -49,6 +49,18 @@ export const graphFailure: z.ZodType<ProviderFailure> = Refusal.transform(
     return failure === 'unavailable' && status >= 500 ? undefined : failure;
   },
 ).pipe(told);
+/** The same of Instagram, where the account may be no business account any more. */
+export const instagramFailure: z.ZodType<ProviderFailure> = z.union([
+  z
+    .object({
+      error: z.union([
+        z.object({ error_subcode: z.literal(33) }),
+        z.object({ message: z.string().regex(/not an Instagram Business/i) }),
+      ]),
+    })
+    .transform((): ProviderFailure => 'reauthorize'),
+  graphFailure,
+]);
 /** The same of a token endpoint, which refuses a code that was used (100), and speaks in another way at Instagram. */
 const tokenFailure: z.ZodType<ProviderFailure> = z.union([
   graphFailure,
@@ -92,6 +104,11 @@ export const longLogin = (
     renewal: { at: `${api}/refresh_access_token`, grant: `${prefix}_refresh_token` },
     refusal: tokenFailure,
   }) as const satisfies Login;
+
+const ALT_CHARACTERS = 1_000;
+/** The alternative text of a file as Instagram and Threads take it. */
+export const altOf = ({ alt }: Pick<Media, 'alt'>): string | undefined =>
+  Array.from(alt).slice(0, ALT_CHARACTERS).join('') || undefined;
 
 export const Id = z.object({ id: z.string() });
 /** An entry of a list, and where the next page begins. */

@@ -14,14 +14,14 @@ import {
   publishContainer,
   readMedia,
 } from './_meta-containers.ts';
-import { Id, listOf, removeNode } from './_meta-graph.ts';
+import { altOf, Id, listOf, removeNode } from './_meta-graph.ts';
 
 const PICTURE = { maxBytes: 8_000_000, types: ['image/jpeg', 'image/png'] };
 /** A post, or an answer to another one. */
 type Item = Pick<Connection, 'http' | 'account'> & { post: Post; replyTo?: string | undefined };
 
 async function fieldsOf(file: Media): Promise<Named> {
-  const alt_text = file.alt || undefined;
+  const alt_text = altOf(file);
   if (file.kind === 'video') return { media_type: 'VIDEO', video_url: publicUrlOf(file), alt_text };
   return { media_type: 'IMAGE', image_url: publicUrlOf(await fitted(file, PICTURE)), alt_text };
 }

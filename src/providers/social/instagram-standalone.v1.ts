@@ -3,7 +3,7 @@ import { clientApp } from '../kit/protocols/oauth.ts';
 import { social } from './_contract.ts';
 import { limits, instagramPosts, publishingLimit, Settings } from './_instagram.ts';
 import { instagramReading } from './_instagram-reading.ts';
-import { graphFailure, longLogin } from './_meta-graph.ts';
+import { instagramFailure, longLogin } from './_meta-graph.ts';
 import { plugsOf } from './_plugs.ts';
 
 const API = 'https://graph.instagram.com';
@@ -29,7 +29,7 @@ export default social({
   app: clientApp,
   api: `${API}/v25.0`,
   auth: { in: 'token' },
-  errorOf: graphFailure,
+  errorOf: instagramFailure,
   quotaOf: publishingLimit,
   login: longLogin(
     {

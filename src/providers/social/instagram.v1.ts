@@ -4,7 +4,7 @@ import { limits, instagramPosts, publishingLimit, Settings } from './_instagram.
 import { instagramAccounts } from './_instagram-accounts.ts';
 import { audioSearch } from './_instagram-audio.ts';
 import { instagramReading } from './_instagram-reading.ts';
-import { facebookLogin, GRAPH, graphFailure, removeNode } from './_meta-graph.ts';
+import { facebookLogin, GRAPH, instagramFailure, removeNode } from './_meta-graph.ts';
 import { plugsOf } from './_plugs.ts';
 
 /** https://developers.facebook.com/docs/instagram-platform/content-publishing and the guide to its Audio API */
@@ -22,7 +22,7 @@ export default social({
   app: clientApp,
   api: GRAPH,
   auth: { in: 'token' },
-  errorOf: graphFailure,
+  errorOf: instagramFailure,
   quotaOf: publishingLimit,
   login: facebookLogin([
     'instagram_basic',

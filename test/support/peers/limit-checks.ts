@@ -42,7 +42,8 @@ const PROBED = [
   'single',
 ];
 const PROBED_TOO = ['links', 'hashtags', 'mentions', 'countedSettings', 'animated', ...KINDS];
-const TOLD = ['unit', 'linkLength', 'shortMentions', 'fetches'];
+/** `idleSettings` is shown by posts/network-limits.test.ts. */
+const TOLD = ['unit', 'linkLength', 'shortMentions', 'fetches', 'idleSettings'];
 const PROBED_OF_FILES = ['count', 'beside', 'bytes', 'side', 'ratio', 'seconds', 'thumbnail'];
 
 /** A type of this kind that the network takes. */

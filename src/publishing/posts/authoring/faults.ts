@@ -1,5 +1,12 @@
 import { AppError } from '../../../platform/kernel/index.ts';
-import { checkPost, type FileFacts, type Issue, limitsOfItem, takesThread } from '../../../providers/registry/index.ts';
+import {
+  checkIdleSettings,
+  checkPost,
+  type FileFacts,
+  type Issue,
+  limitsOfItem,
+  takesThread,
+} from '../../../providers/registry/index.ts';
 import type { NetworkRules } from '../ports.ts';
 import type { ChannelSummary } from './channels.ts';
 import { judgeFollowUps } from './follow-ups.ts';
@@ -30,6 +37,7 @@ interface JudgedItem {
  */
 const CHECKS: readonly ((thread: JudgedThread) => Iterable<Issue>)[] = [
   checkItems,
+  checkSettingsOfRoot,
   (thread) => (thread.isRootOut ? [] : judgeFollowUps(thread)),
 ];
 
@@ -65,4 +73,12 @@ function* checkItems({ rules, channel, settings: own, items }: JudgedThread): Ge
     }))
       yield { field: at + field, message: where + message, rule };
   }
+}
+
+/** The settings of the post that have no effect on its first item; those of its channel are for other posts, too. */
+function* checkSettingsOfRoot({ rules, channel, settings, settingsAt, items: [first], isRootOut }: JudgedThread) {
+  if (!first || first.isLater || isRootOut) return;
+  const limits = limitsOfItem(rules, { ...channel.settings, ...settings }, false);
+  for (const { field, ...issue } of checkIdleSettings(limits, first.files, settings))
+    yield { ...issue, field: `${settingsAt}.${field}` };
 }

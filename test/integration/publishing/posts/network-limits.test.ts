@@ -132,6 +132,30 @@ describe.each<[provider: string, what: string, wrong: () => Promise<Made>, field
     }),
   ],
   [
+    'instagram',
+    'a trial reel without a film',
+    async () => ({ value: [await item('film', 'film')], settings: { is_trial_reel: true } }),
+    'posts.0.settings.is_trial_reel',
+    async () => ({ value: [await item('film'), await item()], settings: { is_trial_reel: true } }),
+  ],
+  [
+    'instagram',
+    'a sound for a picture',
+    async () => ({ value: [await item('picture')], settings: { audio: { id: '1' } } }),
+    'posts.0.settings.audio',
+    async () => ({ value: [await item('film')], settings: { audio: { id: '1' } } }),
+  ],
+  [
+    'instagram-standalone',
+    'a story that is a trial reel',
+    async () => ({ value: [await item('film')], settings: { is_trial_reel: true, post_type: 'story' } }),
+    'posts.0.settings.is_trial_reel',
+    async () => ({
+      value: [await item('picture')],
+      settings: { is_trial_reel: false, audio: null, post_type: 'story' },
+    }),
+  ],
+  [
     'pinterest',
     'a film with two pictures',
     async () => ({ value: [await item('film', 'picture', 'picture')], settings: { board: '1' } }),
