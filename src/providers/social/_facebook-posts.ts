@@ -36,6 +36,7 @@ export async function uploadPhoto({ http, account }: Call, file: Media): Promise
 }
 
 const Attachment = z.object({
+  type: z.string().nullish(),
   media_type: z.string().nullish(),
   subattachments: z.object({ data: z.array(z.unknown()) }).nullish(),
 });
@@ -44,15 +45,15 @@ const OwnPost = Linked.extend({
   created_time: z.coerce.date(),
   attachments: z.object({ data: z.array(Attachment) }).nullish(),
 });
+/** A link that shows a video has `video_share` or the like as its type, and is no file. */
+const isFile = ({ type, media_type: media }: z.output<typeof Attachment>): boolean =>
+  (media === 'photo' || media === 'video') && !/(?:^|_)share(?:_|$)/.test(type ?? '');
 const filesOf = ({ attachments }: z.output<typeof OwnPost>): number =>
-  (attachments?.data ?? []).reduce(
-    (sum, { media_type: type, subattachments }) =>
-      sum + (subattachments?.data.length ?? (type === 'photo' || type === 'video' ? 1 : 0)),
-    0,
-  );
+  (attachments?.data ?? []).reduce((sum, one) => sum + (one.subattachments?.data.length ?? (isFile(one) ? 1 : 0)), 0);
 /** Posts of the page with the same text and as many files. */
 async function ownPosts({ http, account, post, since }: Call & { post: Post; since: Date }) {
-  const fields = 'id,permalink_url,message,created_time,attachments{media_type,subattachments.limit(30){media_type}}';
+  const fields =
+    'id,permalink_url,message,created_time,attachments{type,media_type,subattachments.limit(30){media_type}}';
   const seconds = String(Math.floor(since.getTime() / 1000));
   const { data } = await http.get(`/${account}/published_posts`, listOf(OwnPost), {
     query: { fields, since: seconds, limit: '100' },

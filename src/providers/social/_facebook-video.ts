@@ -43,6 +43,7 @@ const Refused = z
 const Phase = z.object({
   status: z.string().nullish(),
   bytes_transferred: z.number().nullish(),
+  bytes_transfered: z.number().nullish(), // so spelt by the guides to reels and stories of pages
   errors: z.array(z.object({ message: z.string() })).nullish(),
   error: z.object({ message: z.string() }).nullish(),
 });
@@ -85,7 +86,7 @@ async function prepareReel(
 async function bytesAt(http: Http, video: string, { size }: Media): Promise<number> {
   const { status } = await http.get(`/${video}`, VideoState, { query: { fields: 'status' } });
   const { uploading_phase: phase } = status;
-  return phase?.status === 'complete' ? size : (phase?.bytes_transferred ?? 0);
+  return phase?.status === 'complete' ? size : (phase?.bytes_transferred ?? phase?.bytes_transfered ?? 0);
 }
 
 async function prepareChunk({ http, account, save }: VideoCall, state: State, file: Media): Promise<Prepared> {
