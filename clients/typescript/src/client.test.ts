@@ -212,9 +212,27 @@ describe('tokens', () => {
     service = await startReceiver({ answer: () => undefined });
     const credential = { ...tokens, expiresAt: 0 };
     const rookery = openRookery({ url: service.url, credential, timeoutMs: 30 });
-    await expect(rookery.me()).rejects.toThrow(/timeout/);
+    const failure = await rookery.me().catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(UnreachableError);
+    expect((failure as Error).message).toBe(`${service.url} cannot be reached: no answer in 30 ms`);
     expect(service.ledger.map(({ path }) => path)).toEqual(['/oauth/token']);
   }, 5_000);
+  test.each([
+    ['before a call', { ...tokens, expiresAt: 0 }, ['cut'], ['/oauth/token']],
+    [
+      'for a call that was refused',
+      tokens,
+      [[401, refusal(401, 'invalid_token')], 'cut'],
+      ['/public/v1/me', '/oauth/token'],
+    ],
+  ] as const)(
+    'end the call when their renewal breaks %s, which is not repeated',
+    async (_, credential, steps, paths) => {
+      const { rookery } = await play(steps as readonly Step[], { credential });
+      await expect(rookery.me()).rejects.toThrow(UnreachableError);
+      expect(service.ledger.map(({ path }) => path)).toEqual(paths);
+    },
+  );
   test('that are refused for good end the call', async () => {
     const { rookery } = await play(
       [

@@ -1,4 +1,4 @@
-import { refusalOf } from './errors.ts';
+import { refusalOf, unreachable } from './errors.ts';
 
 /** Tokens of an OAuth client, which renew themselves. */
 export interface Tokens {
@@ -31,9 +31,8 @@ export function openCredential(
   let renewing: Promise<void> | undefined;
 
   async function exchange(): Promise<void> {
-    const answer = await fetch(`${url}/oauth/token`, {
+    const request = new Request(`${url}/oauth/token`, {
       method: 'POST',
-      signal: AbortSignal.timeout(timeoutMs), // every call waits for it
       body: new URLSearchParams({
         grant_type: 'refresh_token',
         refresh_token: tokens.refreshToken,
@@ -41,8 +40,14 @@ export function openCredential(
         ...(tokens.clientSecret !== undefined && { client_secret: tokens.clientSecret }),
       }),
     });
+    const signal = AbortSignal.timeout(timeoutMs); // every call waits for it
+    const broken = (error: unknown): never => {
+      throw unreachable(request.url, error, signal.aborted ? `no answer in ${timeoutMs} ms` : undefined);
+    };
+    const answer = await fetch(request, { signal }).catch(broken);
     if (!answer.ok) throw await refusalOf(answer);
-    const pair = (await answer.json()) as { access_token: string; refresh_token: string; expires_in: number };
+    const text = await answer.text().catch(broken);
+    const pair = JSON.parse(text) as { access_token: string; refresh_token: string; expires_in: number };
     const fresh = {
       accessToken: pair.access_token,
       refreshToken: pair.refresh_token,

@@ -33,6 +33,13 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
+/** The error of a request to which nobody answered; `why` absent: what broke it says so. */
+export function unreachable(url: string, cause: unknown, why?: string): UnreachableError {
+  const { cause: inner, message } = cause as Error;
+  const reason = why ?? (inner as { code?: string } | undefined)?.code ?? message;
+  return new UnreachableError(`${new URL(url).origin} cannot be reached: ${reason}`, { cause });
+}
+
 /** The refusal in an answer: of the API, of OAuth, of MCP, or of a proxy in front of them. */
 export async function refusalOf(answer: Response): Promise<RookeryError> {
   const text = await answer.text().catch(() => '');

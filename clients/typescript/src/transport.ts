@@ -1,5 +1,5 @@
 import type { Credential } from './credential.ts';
-import { refusalOf, type RookeryError, UnreachableError } from './errors.ts';
+import { refusalOf, RookeryError, unreachable, UnreachableError } from './errors.ts';
 
 export interface Clock {
   now(): number;
@@ -52,8 +52,7 @@ export function openTransport({ credential, fetch, clock, maxWaitMs, timeoutMs, 
       return await fetch(request, { signal: abort.signal });
     } catch (error) {
       if (request.signal.aborted) throw error; // the caller's own wish
-      const why = abort.signal.aborted ? `no answer in ${timeoutMs} ms` : reasonOf(error);
-      throw new UnreachableError(`${new URL(request.url).origin} cannot be reached: ${why}`, { cause: error });
+      throw unreachable(request.url, error, abort.signal.aborted ? `no answer in ${timeoutMs} ms` : undefined);
     } finally {
       clearTimeout(timer);
     }
@@ -74,15 +73,17 @@ export function openTransport({ credential, fetch, clock, maxWaitMs, timeoutMs, 
           const answer = await attemptOnce(request, !once);
           if (answer.status < 400) return answer;
           failure = await refusalOf(answer);
-          if (failure.status === 401 && !renewed && !once && (await credential.renew(shown))) {
-            renewed = true;
-            continue;
-          }
           pauseMs = once ? undefined : pauseOf(failure, repeatable, attempt);
         } catch (error) {
           if (!(error instanceof UnreachableError)) throw error;
           failure = error;
           pauseMs = repeatable ? PAUSES_MS[attempt] : undefined;
+        }
+        // a renewal that fails ends the call: it is not repeated
+        const isRefused = failure instanceof RookeryError && failure.status === 401;
+        if (isRefused && !renewed && !once && (await credential.renew(shown))) {
+          renewed = true;
+          continue;
         }
         if (pauseMs === undefined || waitedMs + pauseMs > maxWaitMs) throw failure;
         waitedMs += pauseMs;
@@ -92,8 +93,3 @@ export function openTransport({ credential, fetch, clock, maxWaitMs, timeoutMs, 
     },
   };
 }
-
-const reasonOf = (error: unknown): string => {
-  const { cause, message } = error as Error;
-  return (cause as { code?: string } | undefined)?.code ?? message;
-};
