@@ -88,6 +88,7 @@ describe('post plugs', () => {
         { kind: 'repost', account: third, text: '' },
       ].toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
     );
+    expect(below.made.map(({ of }) => of)).toEqual([channelId, channelId, channelId]);
     expect(await told(db.sql, post.id, 'plug')).toEqual(
       expect.arrayContaining(['The channel that should act is not there any more', 'Done']),
     );

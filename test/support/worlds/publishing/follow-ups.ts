@@ -1,6 +1,6 @@
 import { newId, ProviderError } from '../../../../src/platform/kernel/index.ts';
 import type { Database, Sql } from '../../../../src/platform/db/index.ts';
-import type { Counts } from '../../../../src/providers/social/_contract.ts';
+import type { ChannelPost, Counts } from '../../../../src/providers/social/_contract.ts';
 import type { OnceClass, Published } from '../../../../src/providers/registry/index.ts';
 import type { Network, Publisher } from './world.ts';
 
@@ -10,6 +10,8 @@ interface Made {
   id: string;
   /** The post below which it stands, as the network knows it. */
   below: string;
+  /** The account that published that post. */
+  of?: string | undefined;
   text: string;
 }
 export type Kind = 'comment' | 'repost';
@@ -50,8 +52,9 @@ export function belowPosts(network: Network, once: OnceClass = 'key') {
       }: {
         account: string;
         post: { id: string; text: string };
-        published: Published;
-      }) => make({ kind: 'comment', account, id: post.id, below: published.id, text: post.text }),
+        published: ChannelPost;
+      }) =>
+        make({ kind: 'comment', account, id: post.id, below: published.id, of: published.account, text: post.text }),
     } as never, // the line of a channel is wider
     repost: {
       ...classOf(({ repost }: { repost: { id: string } }) => find(repost.id)),
@@ -61,7 +64,7 @@ export function belowPosts(network: Network, once: OnceClass = 'key') {
       }: {
         account: string;
         repost: { id: string; published: Published };
-      }) => make({ kind: 'repost', account, id, below: published.id, text: '' }),
+      }) => make({ kind: 'repost', account, id, below: published.id, of: published.account, text: '' }),
     } as never,
     metrics: (async ({ posts }: { posts: readonly Published[] }) => {
       ledger.counted.push(posts.map(({ id }) => id));
