@@ -46,12 +46,12 @@ export interface Signed {
 
 /** Uploads in parts, which outlive the process that began them. */
 export interface MultipartStore {
-  /** Answers the size of each part; the last one has the rest. */
+  /** Answers the size of each part as it is told to clients; the last one has the rest. */
   partBytes(bytes: number): number;
   begin(key: string, kind: ContentKind): Promise<Upload>;
   put(upload: Upload, number: number, body: AsyncIterable<Uint8Array>, bytes: number): Promise<Part>;
-  /** Absent: parts are uploaded by `put` only. */
-  sign?(upload: Upload, number: number, seconds: number): Promise<Signed>;
+  /** Signs the PUT of a part, with `bytes` of exactly so many. Absent: parts are uploaded by `put` only. */
+  sign?(upload: Upload, number: number, seconds: number, bytes?: number): Promise<Signed>;
   /** Lists the uploaded parts by number; undefined when there is no such upload, or no longer. */
   parts(upload: Upload): Promise<Part[] | undefined>;
   /** Makes one object of the parts. `rejected` where a part is missing or differs. */
@@ -64,8 +64,11 @@ export interface MultipartStore {
 
 /** Signed addresses, valid for at most `MOST_SECONDS`, by which others transfer the bytes directly. */
 export interface Direct {
-  /** Signs a download. `saveAs`: the browser saves it under this name instead of showing it. */
-  get(key: string, seconds: number, options?: { saveAs?: string }): Promise<string>;
+  /**
+   * Signs a download. `saveAs`: the browser saves it under this name instead of showing it. Undefined where the store
+   * cannot sign that, or looked and has no such object.
+   */
+  get(key: string, seconds: number, options?: { saveAs?: string }): Promise<string | undefined>;
   put(key: string, kind: ContentKind, seconds: number): Promise<Signed>;
   /** Confirms an upload by a signed address, which some providers require. `rejected`: nothing has arrived. */
   confirm(key: string): Promise<void>;

@@ -110,10 +110,10 @@ export function openLocker({
     },
     url: () => undefined, // there is no public address
     direct: {
-      async get(key, seconds) {
+      async get(key, seconds, { saveAs } = {}) {
+        if (saveAs !== undefined) return undefined; // it signs no disposition
         const id = await idOf(key);
-        if (id === undefined) throw refused('rejected', `There is no object ${key}`);
-        return addressOf(id, seconds);
+        return id === undefined ? undefined : addressOf(id, seconds);
       },
       put: async (key, kind) => presign(key, kind), // always valid for an hour
       async confirm(key) {

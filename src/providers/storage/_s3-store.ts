@@ -2,9 +2,11 @@ import { Readable } from 'node:stream';
 import { refused, whenFailed } from '../kit/declare/fallback.ts';
 import type { S3, S3Kind } from '../kit/protocols/s3.ts';
 import { type Content, isKey, type MultipartStore, type Part, type Store, type Stored } from './_contract.ts';
-import { partBytesOf, sendParts, wholeOf } from './_parts.ts';
+import { MIB, partBytesOf, sendParts, wholeOf } from './_parts.ts';
 
 const MOST_AT_ONCE = 1_000;
+/** The least that S3 takes, which uploader libraries send when nobody tells them a size. */
+const CLIENT_PART_BYTES = 5 * MIB;
 
 export interface S3StoreOptions {
   s3: S3;
@@ -60,13 +62,13 @@ interface Bucket extends S3StoreOptions {
   sizeOf(bytes: number): number;
 }
 
-const openS3Multipart = ({ s3, at, prefix, acl, sizeOf }: Bucket): MultipartStore => ({
-  partBytes: sizeOf,
+const openS3Multipart = ({ s3, at, prefix, acl, partBytes, mostParts }: Bucket): MultipartStore => ({
+  partBytes: (bytes) => partBytesOf(bytes, { usual: partBytes ?? CLIENT_PART_BYTES, most: mostParts }),
   begin: async (key, { mime }) => ({ key, id: await s3.begin(at(key), { mime, acl }) }),
   async put({ key, id }, number, body, bytes) {
     return { number, bytes, etag: await s3.part(at(key), id, number, await wholeOf({ from: body, bytes })) };
   },
-  sign: async ({ key, id }, number, seconds) => s3.signPart(at(key), id, number, seconds),
+  sign: async ({ key, id }, number, seconds, bytes) => s3.signPart(at(key), id, number, seconds, bytes),
   parts: async ({ key, id }) => s3.parts(at(key), id),
   async complete({ key, id }, parts) {
     const whole = parts.reduce((sum, { bytes }) => sum + bytes, 0);

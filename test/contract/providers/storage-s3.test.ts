@@ -165,6 +165,64 @@ test('an upload that fails in the middle is aborted', async () => {
   expect([wire.faults, wire.left]).toEqual([[], 0]); // of three parts one went out
 });
 
+describe('an object whose HEAD is refused', () => {
+  const asked = (says: Exchange['says']): Exchange[] => [
+    exchange('HEAD', '/kept/o1/film', { status: 403 }),
+    {
+      asks: {
+        method: 'GET',
+        url: `${fixtureOf.bucket}/kept/o1/film?x-id=GetObject`,
+        headers: { ...headersOf('GET'), range: 'bytes=0-0' },
+      },
+      says,
+    },
+  ];
+  test.each([
+    ['ExpiredToken', 'reauthorize'],
+    ['InvalidAccessKeyId', 'reauthorize'],
+    ['AccessDenied', 'rejected'],
+  ])('is judged by what GET says: %s is %s', async (code, failure) => {
+    wire.plays(asked({ status: 403, text: `<Error><Code>${code}</Code></Error>` }));
+    expect((await failureOf(open('s3_compatible', fixtureOf.values).open('o1/film'))).failure).toBe(failure);
+    expect([wire.faults, wire.left]).toEqual([[], 0]);
+  });
+  test('is not there when GET says so', async () => {
+    wire.plays(asked({ status: 404, text: '<Error><Code>NoSuchKey</Code></Error>' }));
+    expect(await open('s3_compatible', fixtureOf.values).open('o1/film')).toBeUndefined();
+  });
+});
+
+describe('a removal of several objects', () => {
+  const removal = (text: string): Exchange => ({
+    asks: {
+      method: 'POST',
+      url: `${fixtureOf.bucket}/?delete=`,
+      headers: { ...headersOf('POST'), 'content-md5': expect.any(String) },
+      text: expect.stringContaining('<Quiet>false</Quiet>'),
+    },
+    says: { text },
+  });
+  const remove = () => open('s3_compatible', fixtureOf.values).remove(['o1/a', 'o1/b']);
+  const key = (name: string) => `<Key>kept/o1/${name}</Key>`;
+
+  test('is done when each object is named as deleted, or as missing', async () => {
+    const missing = `<Error>${key('b')}<Code>NoSuchKey</Code></Error>`;
+    wire.plays([removal(`<DeleteResult><Deleted>${key('a')}</Deleted>${missing}</DeleteResult>`)]);
+    await remove();
+    expect([wire.faults, wire.left]).toEqual([[], 0]);
+  });
+  test.each([
+    ['nothing', ''],
+    ['no object', '<DeleteResult></DeleteResult>'],
+    ['a page of something else', '<html><body>Welcome</body></html>'],
+    ['one object only', `<DeleteResult><Deleted>${key('a')}</Deleted></DeleteResult>`],
+  ])('is not done when the answer names %s', async (_, text) => {
+    wire.plays([removal(text)]);
+    expect((await failureOf(remove())).message).toContain('did not say whether it removed');
+    expect([wire.faults, wire.left]).toEqual([[], 0]);
+  });
+});
+
 describe('a check', () => {
   test('puts, finds and removes an object with a key that has no access to the bucket itself', async () => {
     const turned: Outbound = {
@@ -330,7 +388,7 @@ test('credentials in the environment are not used', async () => {
   Object.assign(process.env, others);
   try {
     const { values, bucket } = brands.find(([id]) => id === 's3')![1];
-    const url = await open('s3', values).direct!.get('o1/a', 60);
+    const url = (await open('s3', values).direct!.get('o1/a', 60))!;
     expect(url.startsWith(`${bucket}/kept/o1/a?`)).toBe(true);
     expect(new URL(url).searchParams.get('X-Amz-Credential')).toMatch(/^AKIDEXAMPLE7\/\d{8}\/eu-central-1\//);
   } finally {

@@ -65,10 +65,10 @@ const suite: Suite<StorageAdapter, Store> = {
       if (input.do === 'get')
         return parts(
           'GET',
-          await direct!.get(input.key, input.seconds, input.saveAs === undefined ? {} : { saveAs: input.saveAs }),
+          (await direct!.get(input.key, input.seconds, input.saveAs === undefined ? {} : { saveAs: input.saveAs }))!,
         );
       const { url, headers } = await (input.do === 'part'
-        ? multipart!.sign!({ key: input.key, id: input.id }, input.number, input.seconds)
+        ? multipart!.sign!({ key: input.key, id: input.id }, input.number, input.seconds, input.bytes)
         : direct!.put(input.key, { mime: input.mime, bytes: input.bytes }, input.seconds));
       return { ...parts('PUT', url), headers };
     },

@@ -48,6 +48,7 @@ export interface S3 {
   /** Signs requests that others make, valid for so many seconds (at most 7 days). Length and type are signed, too. */
   signGet(key: string, seconds: number, options?: { disposition?: string }): Promise<string>;
   signPut(key: string, kind: S3Kind & { bytes: number }, seconds: number): Promise<S3Request>;
-  signPart(key: string, uploadId: string, number: number, seconds: number): Promise<S3Request>;
+  /** Without `bytes` the part may be of any length. */
+  signPart(key: string, uploadId: string, number: number, seconds: number, bytes?: number): Promise<S3Request>;
 }
 export type OpenS3 = (bucket: Bucket) => S3;

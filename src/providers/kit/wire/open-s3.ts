@@ -15,6 +15,8 @@ const WAITS_MS = [200, 1_000];
 const LONGEST_WAIT_MS = 5_000;
 const MOST_PAGES = 100;
 const GONE = new Set(['NoSuchKey', 'NoSuchUpload', 'NotFound']);
+/** Statuses by which credentials are refused, and other things: the code in the body tells which. */
+const UNTOLD = new Set([400, 401, 403]);
 
 interface Options {
   stream: Stream;
@@ -108,6 +110,11 @@ function openBucket({ stream, clock, title }: Options, bucket: Parameters<OpenS3
       }
     }
   }
+  /** Throws the refusal of a GET of the first byte. */
+  async function refusalOfGet(client: Client, key: string): Promise<void> {
+    const { Body } = await client.getObject({ ...at, Key: key, Range: 'bytes=0-0' });
+    (Body as unknown as Readable).destroy();
+  }
   /** Requires a value that a correct answer has. */
   function told<T>(value: T | undefined, what: string): T {
     if (value === undefined) throw fail('unavailable', `answered without ${what}`);
@@ -130,7 +137,13 @@ function openBucket({ stream, clock, title }: Options, bucket: Parameters<OpenS3
       told(there(answer).ETag, 'an ETag');
     },
     async head(key) {
-      const answer = await ask((client) => client.headObject({ ...at, Key: key }));
+      const answer = await ask((client) =>
+        client.headObject({ ...at, Key: key }).catch(async (error: unknown) => {
+          // a refusal of HEAD has no body, and so no code: that of GET says whether it is about the credentials
+          if (UNTOLD.has(answerOf(error).status ?? 0)) await refusalOfGet(client, key);
+          throw error;
+        }),
+      );
       return answer && { size: told(answer.ContentLength, 'a length'), modified: told(answer.LastModified, 'a date') };
     },
     async get(key, range) {
@@ -144,10 +157,14 @@ function openBucket({ stream, clock, title }: Options, bucket: Parameters<OpenS3
     },
     async deleteMany(keys) {
       const answer = await ask((client) =>
-        client.deleteObjects({ ...at, Delete: { Objects: keys.map((Key) => ({ Key })), Quiet: true } }),
+        client.deleteObjects({ ...at, Delete: { Objects: keys.map((Key) => ({ Key })), Quiet: false } }),
       );
-      const [refused] = (there(answer).Errors ?? []).filter(({ Code }) => !GONE.has(Code ?? ''));
+      const { Deleted = [], Errors = [] } = there(answer);
+      const refused = Errors.find(({ Code }) => !GONE.has(Code ?? ''));
       if (refused) throw fail(failureOfS3(refused.Code ?? '', 403), `did not remove ${refused.Key}: ${refused.Code}`);
+      const named = new Set([...Deleted, ...Errors].map(({ Key }) => Key));
+      const untold = keys.find((key) => !named.has(key)); // an answer of another service names none
+      if (untold !== undefined) throw fail('unavailable', `did not say whether it removed ${untold}`);
     },
 
     async begin(key, { mime, acl }) {
@@ -234,15 +251,11 @@ function openBucket({ stream, clock, title }: Options, bucket: Parameters<OpenS3
       );
       return { url, headers: { 'content-type': mime, ...(acl && { 'x-amz-acl': acl }) } };
     },
-    async signPart(key, uploadId, number, seconds) {
+    async signPart(key, uploadId, number, seconds, bytes) {
       const { sdk, sign } = await (opened ??= open());
-      return {
-        url: await sign(
-          new sdk.UploadPartCommand({ ...at, Key: key, UploadId: uploadId, PartNumber: number }),
-          seconds,
-        ),
-        headers: {},
-      };
+      const part = { ...at, Key: key, UploadId: uploadId, PartNumber: number, ContentLength: bytes };
+      const url = await sign(new sdk.UploadPartCommand(part), seconds, bytes === undefined ? [] : ['content-length']);
+      return { url, headers: {} };
     },
   };
 }
