@@ -47,7 +47,8 @@ export const multipartRoutes = (prefix: '/files' | '/media') => {
       ...common,
       path: `${prefix}/sign-part`,
       summary: 'Create the upload address of a part',
-      description: 'It takes one part by PUT, for an hour.',
+      description:
+        'It takes one part by PUT, for an hour. In a bucket of the instance each part but the last has `partSize` bytes.',
       limit: PARTS_LIMIT,
       body: UploadName.extend({ partNumber }),
       answer: z.strictObject({ url: z.string(), headers: z.record(z.string(), z.string()) }),

@@ -24,7 +24,7 @@ export interface MediaOptions {
   billing: Pick<Billing, 'enabled' | 'admit' | 'lockOrg'>;
   /** Opened with `folder` as theirs. */
   providers: Pick<Providers, 'resolve' | 'storage'>;
-  settings: Pick<ProviderSettings, 'chosen' | 'pinned'>;
+  settings: Pick<ProviderSettings, 'chosen' | 'pinned' | 'usable'>;
   /** Where local files lie. */
   folder: string;
   /** False: it is another one on each machine, so nothing is kept there. */

@@ -18,8 +18,8 @@ export interface StoragePlace extends Pin {
 
 export interface Storages {
   local: StoragePlace;
-  /** Where those keep their files that brought no storage. */
-  shared(): Promise<StoragePlace>;
+  /** Those of the instance that are in use, beside the local one: the chosen one, and earlier ones. */
+  ofInstance(): Promise<StoragePlace[]>;
   /** Where new files of an organization go: its own storage, else that of the instance, else the local one. */
   choose(orgId: string): Promise<StoragePlace>;
   /** Where parts of an upload go that is meant for this place. */
@@ -30,7 +30,7 @@ export interface Storages {
 
 interface Options {
   providers: Pick<Providers, 'resolve' | 'storage'>;
-  settings: Pick<ProviderSettings, 'chosen' | 'pinned'>;
+  settings: Pick<ProviderSettings, 'chosen' | 'pinned' | 'usable'>;
   /** Whether the local storage is the same on every machine. */
   isShared: boolean;
 }
@@ -67,7 +67,7 @@ export function openStorages({ providers, settings, isShared }: Options): Storag
 
   return {
     local,
-    shared: async () => (await ofOwner(null)) ?? local,
+    ofInstance: async () => (await settings.usable(null, 'storage')).map((one) => placeOf(one, null)),
     choose: async (orgId) => (await ofOwner(orgId)) ?? (await ofOwner(null)) ?? forNew(local),
     forParts: (place) => (place.store.multipart ? place : forNew(local)),
     async at(orgId, { storageSettingId, ownStorage }) {

@@ -118,13 +118,17 @@ export const presentFiles: typeof usableFiles = (sql, orgId, ids, keys) =>
       and (id = any(${[...ids]}::uuid[]) or storage_key = any(${[...keys]}))
       and deleted_at is null`;
 
-/** Those whose pictures a post may show: a thumbnail that was made of a file, or a picture. */
+/**
+ * Those whose pictures a post may show: a thumbnail that was made of a file, or a picture. The pictures come first: one
+ * may lie in another storage than the film that it is the cover of.
+ */
 export const filesOfThumbnails = (sql: Sql, orgId: string, keys: readonly string[]): Promise<FileRow[]> =>
   sql<FileRow[]>`
     select ${columns(sql)}
     from files
     where org_id = ${orgId} and (storage_key = any(${[...keys]}) or thumbnail_key = any(${[...keys]}))
-      and not withdrawn`;
+      and not withdrawn
+    order by storage_key = any(${[...keys]}) desc`;
 
 /** A queued post that may name files: the words of the index `posts_queued_with_files`. */
 export const queuedWithFiles = (sql: Sql, alias = 'p'): Fragment => sql`

@@ -16,7 +16,12 @@ export async function abortUpload(
   await getUpload(deps, orgId, name);
   const row = await store.claimUpload(deps.sql, orgId, name.uploadId, name.key, CLAIM_MS);
   if (!row) throw new AppError('conflict', 'This upload is being completed');
-  await abort(deps, row);
+  try {
+    await abort(deps, row);
+  } catch (error) {
+    await store.releaseUpload(deps.sql, orgId, row.id).catch(() => undefined); // else the claim ends by itself
+    throw error;
+  }
 }
 
 /** Gives up what was begun more than `days` ago (RT8); answers how many. */
@@ -32,8 +37,7 @@ export async function dropAbandoned(
       log.warn({ err: error, uploadId: row.id }, 'an upload could not be given up, tried again when its claim ends'),
     ),
   );
-  const shared = await storages.shared();
-  for (const place of new Set([storages.local, shared]))
+  for (const place of [storages.local, ...(await storages.ofInstance())])
     await dropNobodys(deps, place, days).catch((error: unknown) =>
       // not every server can tell what was begun
       log.debug({ err: error, storageId: place.storageId }, 'a storage did not tell which uploads it has'),

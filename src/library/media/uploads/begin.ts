@@ -3,7 +3,6 @@ import { AppError, newId } from '../../../platform/kernel/index.ts';
 import { tooLarge } from '../incoming.ts';
 import { mintKey } from '../ingest.ts';
 import { announced } from '../rules.ts';
-import type { StoragePlace } from '../storages.ts';
 import { openParts, providerUploadOf, type UploadName, type UploadsDeps } from './deps.ts';
 import * as store from './store.ts';
 
@@ -41,6 +40,7 @@ export async function beginUpload(
   const chosen = await storages.choose(orgId);
   const { store: storage, ...where } = storages.forParts(chosen);
   const multipart = storage.multipart!;
+  const room = { ownStorage: chosen.ownStorage, ownParts: where.ownStorage };
   const wanted = { orgId, createdBy: userId, name, fileHash: fileHash ?? null, bytes: size };
   const known = await findResumable(deps, { ...wanted, ...where });
   if (known)
@@ -51,7 +51,7 @@ export async function beginUpload(
     };
 
   if (size > maxBytes) throw tooLarge(maxBytes);
-  await sql.begin((tx) => expectRoom(deps, tx, orgId, size, chosen));
+  await sql.begin((tx) => expectRoom(deps, tx, orgId, size, room));
   const key = mintKey(orgId, format.extension);
   const upload = await multipart.begin(key, { bytes: size, mime: format.mime });
   const row: store.UploadRow = {
@@ -65,7 +65,7 @@ export async function beginUpload(
   const begun = { uploadId: row.id, key, partSize: multipart.partBytes(size) };
   try {
     await sql.begin(async (tx) => {
-      await expectRoom(deps, tx, orgId, size, chosen); // others may have begun some meanwhile
+      await expectRoom(deps, tx, orgId, size, room); // others may have begun some meanwhile
       await store.insertUpload(tx, row);
       await keepAnswer(tx, kept, begun);
     });
@@ -88,13 +88,16 @@ const dropUnheard = ({ sql }: Pick<UploadsDeps, 'sql'>, { orgId, id }: store.Upl
     await store.dropUpload(tx, orgId, id);
   });
 
-/** Refuses at once what could not become a file in the end. */
+/**
+ * Refuses at once what could not become a file in the end. `ownStorage`: the file goes to a storage of the
+ * organization. `ownParts`: its parts do, too.
+ */
 async function expectRoom(
   { billing, maxBytes }: Pick<UploadsDeps, 'billing' | 'maxBytes'>,
   tx: Sql,
   orgId: string,
   bytes: number,
-  { ownStorage }: Pick<StoragePlace, 'ownStorage'>,
+  { ownStorage, ownParts }: { ownStorage: boolean; ownParts: boolean },
 ): Promise<void> {
   if (billing.enabled && !ownStorage) await billing.lockOrg(tx, orgId);
   await store.lockUploads(tx, orgId);
@@ -105,7 +108,7 @@ async function expectRoom(
       'conflict',
       `${MOST_OPEN} uploads have been begun and not completed: complete or abort one first`,
     );
-  if (!ownStorage && open.bytes + bytes > Math.max(MOST_OPEN_BYTES, maxBytes))
+  if (!ownParts && open.bytes + bytes > Math.max(MOST_OPEN_BYTES, maxBytes))
     throw new AppError(
       'conflict',
       `Uploads of ${open.bytes} bytes have been begun and not completed: complete or abort one first`,

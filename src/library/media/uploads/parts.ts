@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError, type Clock, equalSecrets, hmacHex } from '../../../platform/kernel/index.ts';
-import type { Part } from '../../../providers/registry/index.ts';
+import { AppError, type Clock, equalSecrets, hmacHex, invalidField } from '../../../platform/kernel/index.ts';
+import type { MultipartStore, Part } from '../../../providers/registry/index.ts';
 import { drainRequest } from '../receive.ts';
 import { getUpload, openParts, providerUploadOf, unknownUpload, type UploadName, type UploadsDeps } from './deps.ts';
-import { uploadOfPart } from './store.ts';
+import { uploadOfPart, type UploadRow } from './store.ts';
 
 /** The address of a part, as it was signed. */
 export interface SignedPart {
@@ -28,13 +28,35 @@ export async function signPart(
 ): Promise<{ url: string; headers: Readonly<Record<string, string>> }> {
   const row = await getUpload(deps, orgId, name);
   const { multipart } = await openParts(deps, row);
-  if (multipart.sign) return multipart.sign(providerUploadOf(row), partNumber, SIGNED_SECONDS);
+  if (multipart.sign)
+    return multipart.sign(providerUploadOf(row), partNumber, SIGNED_SECONDS, lengthOf(row, multipart, partNumber));
   const part = { uploadId: row.id, number: partNumber, expires: secondsNow(deps.clock) + SIGNED_SECONDS };
   const query = new URLSearchParams({
     expires: String(part.expires),
     signature: signatureOf(deps.signingKey, part),
   });
   return { url: `${deps.backendUrl}/uploads/${row.id}/${partNumber}?${query.toString()}`, headers: {} };
+}
+
+/**
+ * The bytes of a part that goes straight to a bucket of the instance, of which nobody here sees how many come: together
+ * the parts have what was announced. In a bucket that the organization brought a part may be of any length.
+ */
+function lengthOf(
+  { ownStorage, bytes }: Pick<UploadRow, 'ownStorage' | 'bytes'>,
+  { partBytes }: Pick<MultipartStore, 'partBytes'>,
+  partNumber: number,
+): number | undefined {
+  if (ownStorage) return undefined;
+  const size = partBytes(bytes);
+  const left = bytes - (partNumber - 1) * size;
+  if (left <= 0)
+    throw invalidField(
+      'partNumber',
+      `the ${bytes} bytes that were announced are ${Math.ceil(bytes / size)} parts of ${size} bytes`,
+      'range',
+    );
+  return Math.min(size, left);
 }
 
 /** Takes a part at an address of this service; answers its tag. */
