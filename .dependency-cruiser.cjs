@@ -37,7 +37,7 @@ const ROOMS = {
   people: {
     access: [],
     identity: ['access'],
-    members: ['access'],
+    members: ['access', 'identity'],
     auth: ['access', 'identity'],
     'federated-login': ['auth', 'identity'],
     organizations: ['access', 'members'],
