@@ -5,6 +5,7 @@ import type { credentials } from './_bluesky-login.ts';
 import { GATE, known, NotThere, postAddress, Reference } from './_bluesky-records.ts';
 import type { Operations } from './_contract.ts';
 import { seriesOfNow } from './_series.ts';
+import { readableIds } from './_told.ts';
 
 const DEPTH = 100;
 const ANSWER_BYTES = 4 * 1024 * 1024;
@@ -139,7 +140,9 @@ export const blueskyReading = {
     await http.post('/com.atproto.repo.putRecord', Reference, { json });
   },
   async metrics({ http, posts: of }) {
-    const { posts } = await http.get('/app.bsky.feed.getPosts', Counted, { query: { uris: of.map(({ id }) => id) } });
+    const uris = readableIds(of, /^at:\/\/[^/\s]+\/[a-zA-Z.]+\/[\w.~:-]+$/);
+    if (uris.length === 0) return [];
+    const { posts } = await http.get('/app.bsky.feed.getPosts', Counted, { query: { uris } });
     return posts.map(({ uri: id, likeCount: likes, repostCount: reposts, replyCount: comments, ...more }) => ({
       id,
       counts: { likes, reposts, comments, quotes: more.quoteCount, saves: more.bookmarkCount },

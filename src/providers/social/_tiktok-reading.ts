@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Operations } from './_contract.ts';
 import { seriesOfNow } from './_series.ts';
+import { readableIds } from './_told.ts';
 import { creatorOf } from './_tiktok-post.ts';
 import { Videos } from './_tiktok-status.ts';
 
@@ -33,7 +34,7 @@ export const tiktokReading = {
   },
   /** One without an id of its own is not public, and has no counts. */
   async metrics({ http, posts }) {
-    const video_ids = posts.map(({ id }) => id).filter((id) => /^\d+$/.test(id));
+    const video_ids = readableIds(posts, /^\d+$/);
     if (video_ids.length === 0) return [];
     const { data } = await http.post('/video/query/', Videos, {
       query: { fields: 'id,view_count,like_count,comment_count,share_count' },

@@ -16,3 +16,10 @@ export async function countsOfEach(
   }
   return all;
 }
+
+/**
+ * The ids of posts that their network can read at once. One that a person named otherwise, such as by its address,
+ * would have all of them refused.
+ */
+export const readableIds = (posts: readonly Published[], form: RegExp): string[] =>
+  posts.map(({ id }) => id).filter((id) => form.test(id));

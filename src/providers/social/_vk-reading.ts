@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Operations } from './_contract.ts';
 import { seriesOfNow } from './_series.ts';
+import { readableIds } from './_told.ts';
 import { readComments } from './_vk-comments.ts';
 import { ANSWER_BYTES, answered, countsOf, postAt, WallPosts } from './_vk-wall.ts';
 
@@ -49,7 +50,9 @@ export const vkReading = {
   },
   mention: ({ id, label }) => (/^(?:id|club)\d+$/.test(id) ? `[${id}|${label.replace(/[[\]|]/g, '')}]` : undefined),
   async metrics({ http, posts }) {
-    const query = { posts: posts.map(({ id }) => id).join(',') };
+    const ids = readableIds(posts, /^-?\d+_\d+$/);
+    if (ids.length === 0) return [];
+    const query = { posts: ids.join(',') };
     const { response } = await http.get('/wall.getById', answered(WallPosts), { query, answerBytes: ANSWER_BYTES });
     return response.map((one) => ({ id: postAt(one.owner_id, one.id).id, counts: countsOf(one) }));
   },

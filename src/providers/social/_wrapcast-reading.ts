@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Operations } from './_contract.ts';
 import { seriesOfNow } from './_series.ts';
+import { readableIds } from './_told.ts';
 import { searching } from './_tools.ts';
 import { Cast, Conversation, FoundUsers, repliesOf, Users } from './_wrapcast-casts.ts';
 import { SignerState } from './_wrapcast-login.ts';
@@ -30,7 +31,9 @@ export const castReading = {
     return { comments: repliesOf(conversation.cast.direct_replies, id), next: next?.cursor };
   },
   async metrics({ http, posts }) {
-    const query = { casts: posts.map(({ id }) => id).join(',') };
+    const ids = readableIds(posts, /^0x[0-9a-f]{40}$/i);
+    if (ids.length === 0) return [];
+    const query = { casts: ids.join(',') };
     const { result } = await http.get('/casts/', Counted, { query });
     return result.casts.map(({ hash: id, reactions, replies }) => ({
       id,

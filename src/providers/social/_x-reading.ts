@@ -4,6 +4,7 @@ import type { Http } from '../kit/wire/http.ts';
 import type { CommentTold, Operations } from './_contract.ts';
 import { plainHandle } from './_handles.ts';
 import { seriesOfNow } from './_series.ts';
+import { readableIds } from './_told.ts';
 import { FIELDS, list, PAGE, referred, Shown, textOf, User } from './_x-own.ts';
 import { COMPETITORS } from './_x-login.ts';
 import { published } from './_x-post.ts';
@@ -120,7 +121,9 @@ export const xReading = {
   },
   mention: ({ id }) => (/^\w{1,15}$/.test(id) ? `@${id}` : undefined),
   async metrics({ http, posts }) {
-    const query = { ids: posts.map(({ id }) => id).join(','), [FIELDS]: 'public_metrics' };
+    const ids = readableIds(posts, /^\d{1,19}$/);
+    if (ids.length === 0) return [];
+    const query = { ids: ids.join(','), [FIELDS]: 'public_metrics' };
     const { data } = await http.get('/tweets', Posts, { query });
     return (data ?? []).map(({ id, public_metrics: told }) => ({
       id,
