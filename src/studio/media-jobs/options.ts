@@ -72,10 +72,24 @@ async function sourceOf(
 const modelOf = ({ adapter, operation, studio }: VideoSource): string | null | undefined =>
   studio?.models[0] ?? defaultModelOf(adapter, operation);
 
+/** Hubs end the name of a model with what it starts from. */
+const NAMED_PLACEMENTS: ReadonlyMap<string | undefined, VideoOption['placement']> = new Map([
+  ...PLACEMENTS.map((placement) => [placement, placement] as const),
+  ['reference-to-video', 'image-to-video'],
+]);
+const namedPlacementOf = (model: string | null | undefined) => NAMED_PLACEMENTS.get(model?.split('/').at(-1));
+
+/** The model of a studio by whether there is something to start from; its first one where their names do not tell. */
+function studioModelOf({ models }: MediaStudio, hasSources: boolean): string | undefined {
+  const placement = hasSources ? 'image-to-video' : 'text-to-video';
+  return models.find((model) => namedPlacementOf(model) === placement) ?? models[0];
+}
+
 export const listVideoOptions = async (deps: Pick<Deps, 'settings'>, orgId: string): Promise<VideoOption[]> =>
   (await sourcesOf(deps, orgId)).map((way): VideoOption => {
     const { adapter, operation, studio, identifier } = way;
-    const takes = takesOf(adapter, operation, modelOf(way) ?? null) ?? {};
+    const model = modelOf(way) ?? null;
+    const takes = takesOf(adapter, operation, model) ?? {};
     return {
       identifier,
       title: studio?.name ?? `${adapter.title}: ${operation}`,
@@ -89,7 +103,7 @@ export const listVideoOptions = async (deps: Pick<Deps, 'settings'>, orgId: stri
         })),
         ...(takes.voices ? [{ name: 'voice', label: 'Voice', required: false, tool: 'voices' }] : []),
       ],
-      placement: placementOf(takes),
+      placement: namedPlacementOf(model) ?? placementOf(takes),
       output: FORMS.filter((form) => shapeOf(takes, form) !== undefined),
     };
   });
@@ -150,9 +164,10 @@ export async function videoRequestOf(
   const { studio, operation, adapter } = way;
   if (studio && model !== undefined && !studio.models.includes(model))
     throw invalidField('customParams.model', `one of ${studio.models.join(', ')}`, 'invalid_value');
-  const wanted = { operation, providerId: adapter.id, model: model ?? studio?.models[0] };
-  const [first] = await deps.models.resolveMedia(orgId, wanted);
   const request = { ...given, sources: given.sources ?? [] };
+  const own = studio && studioModelOf(studio, request.sources.length > 0);
+  const wanted = { operation, providerId: adapter.id, model: model ?? own };
+  const [first] = await deps.models.resolveMedia(orgId, wanted);
   const isShaped = given.ratio !== undefined || given.size !== undefined;
   const shape =
     output === undefined || isShaped || !first
