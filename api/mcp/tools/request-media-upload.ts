@@ -18,6 +18,8 @@ export function uploadOfText(text: string): UploadName {
 
 /** As long as the address of a part is good. */
 const HOUR = 3_600_000;
+/** What is sent in one request begins anew when that breaks. */
+const MOST_BYTES = 8 * 1_048_576;
 
 export const requestMediaUploadTool = toolsOf(
   'clock',
@@ -42,17 +44,15 @@ export const requestMediaUploadTool = toolsOf(
     expiresAt: z.string(),
   }),
   async run({ rooms: { media, clock }, principal: { orgId, userId }, input }) {
-    const { partSize, ...name } = await media.uploads.begin(orgId, userId, input);
-    if (input.size > partSize) {
-      await media.uploads.abort(orgId, name);
+    if (input.size > MOST_BYTES)
       throw invalidField(
         'size',
-        `at most ${partSize} bytes are taken at one address: use \`upload_from_url\``,
+        `at most ${MOST_BYTES} bytes are taken at one address: use \`upload_from_url\``,
         'too_big',
       );
-    }
+    const { partSize: _, ...name } = await media.uploads.begin(orgId, userId, input);
     const expiresAt = new Date(clock.now().getTime() + HOUR).toISOString();
-    const { url, headers } = await media.uploads.sign(orgId, name, 1);
+    const { url, headers } = await media.uploads.sign(orgId, name, 1, true);
     return { uploadId: textOfUpload(name), url, headers: { ...headers }, expiresAt };
   },
 });

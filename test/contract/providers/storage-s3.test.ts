@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one wire and one fixture serve all cases
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { openOutbound, type Outbound } from '../../../src/platform/outbound/index.ts';

@@ -379,7 +379,7 @@ test('an upload that a storage does not give up keeps none of the others [RT8]',
     },
   };
   const local = { storageId: 'local', storageSettingId: null, store: { multipart } };
-  const storages = { local, shared: async () => local } as never; // all that is asked of them
+  const storages = { local, ofInstance: async () => [] } as never; // all that is asked of them
   expect(await dropAbandoned({ sql: db.sql, storages, clock: systemClock, log: app.log }, 7, 100)).toBe(0);
   expect(asked).toEqual(['stuck', 'other']);
 });

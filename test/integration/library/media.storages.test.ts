@@ -198,10 +198,10 @@ describe('a storage that hands out addresses and signs no disposition', () => {
   test('answers 404 for an object that is gone [S152]', async () => {
     const ann = await app.signUp();
     await using at = await locker(ann);
-    const picture = await fileAt(ann.orgId, at.id, 'png', 'image/png');
-    expect((await at.open(picture.key)).status).toBe(302);
+    const shown = await fileAt(ann.orgId, at.id, 'png', 'image/png');
+    expect((await at.open(shown.key)).status).toBe(302);
     at.state.hasObject = false;
-    expect((await at.open(picture.key)).status).toBe(404);
+    expect((await at.open(shown.key)).status).toBe(404);
   });
 });
 

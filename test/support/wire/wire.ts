@@ -41,6 +41,8 @@ export interface Exchange {
   unread?: true;
   /** A failure here is not one of the operation. */
   optional?: true;
+  /** What is asked after it was refused, to know why. */
+  judgedBy?: Asks;
 }
 /** `unsent`: the connection is not made. `half`: the answer is cut. */
 export type Instead = Says | 'hang-up' | 'silence' | 'redirect' | 'unsent' | 'half';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { AppError, type Clock, equalSecrets, hmacHex, invalidField } from '../../../platform/kernel/index.ts';
-import type { MultipartStore, Part } from '../../../providers/registry/index.ts';
+import type { Part } from '../../../providers/registry/index.ts';
 import { drainRequest } from '../receive.ts';
 import { getUpload, openParts, providerUploadOf, unknownUpload, type UploadName, type UploadsDeps } from './deps.ts';
 import { uploadOfPart, type UploadRow } from './store.ts';
@@ -19,17 +19,23 @@ const secondsNow = (clock: Clock) => Math.floor(clock.now().getTime() / 1_000);
 const signatureOf = (key: string, { uploadId, number, expires }: Omit<SignedPart, 'signature'>) =>
   hmacHex(key, `${uploadId} ${number} ${expires}`);
 
-/** An address that takes the part by PUT for an hour: of the storage, or of this service. */
+/**
+ * An address that takes the part by PUT for an hour: of the storage, or of this service. `isWhole`: the first part is
+ * the whole file.
+ */
 export async function signPart(
   deps: Pick<UploadsDeps, 'sql' | 'storages' | 'clock' | 'signingKey' | 'backendUrl'>,
   orgId: string,
   name: UploadName,
   partNumber: number,
+  isWhole = false,
 ): Promise<{ url: string; headers: Readonly<Record<string, string>> }> {
   const row = await getUpload(deps, orgId, name);
   const { multipart } = await openParts(deps, row);
-  if (multipart.sign)
-    return multipart.sign(providerUploadOf(row), partNumber, SIGNED_SECONDS, lengthOf(row, multipart, partNumber));
+  if (multipart.sign) {
+    const size = isWhole ? row.bytes : multipart.partBytes(row.bytes);
+    return multipart.sign(providerUploadOf(row), partNumber, SIGNED_SECONDS, lengthOf(row, size, partNumber));
+  }
   const part = { uploadId: row.id, number: partNumber, expires: secondsNow(deps.clock) + SIGNED_SECONDS };
   const query = new URLSearchParams({
     expires: String(part.expires),
@@ -44,11 +50,10 @@ export async function signPart(
  */
 function lengthOf(
   { ownStorage, bytes }: Pick<UploadRow, 'ownStorage' | 'bytes'>,
-  { partBytes }: Pick<MultipartStore, 'partBytes'>,
+  size: number,
   partNumber: number,
 ): number | undefined {
   if (ownStorage) return undefined;
-  const size = partBytes(bytes);
   const left = bytes - (partNumber - 1) * size;
   if (left <= 0)
     throw invalidField(

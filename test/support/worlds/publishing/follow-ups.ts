@@ -63,7 +63,7 @@ export function belowPosts(network: Network, once: OnceClass = 'key') {
         repost: { id, published },
       }: {
         account: string;
-        repost: { id: string; published: Published };
+        repost: { id: string; published: ChannelPost };
       }) => make({ kind: 'repost', account, id, below: published.id, of: published.account, text: '' }),
     } as never,
     metrics: (async ({ posts }: { posts: readonly Published[] }) => {
