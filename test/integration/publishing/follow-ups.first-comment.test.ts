@@ -83,6 +83,7 @@ test('is posted below the root by the channel of the post, and the post tells of
       account: channelId,
       id: (await firstOf(post.id)).id,
       below: `r-${post.id}`,
+      of: channelId,
       text: 'First & foremost',
     },
   ]);
