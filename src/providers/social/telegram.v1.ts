@@ -58,6 +58,10 @@ export default social({
     video: { bytes: FILE_BYTES },
     document: { bytes: FILE_BYTES },
   },
+  releaseIds: {
+    form: /^(?<account>-?\d{1,20})\/\d{1,10}$/,
+    words: 'the numbers of the chat and of the message, such as -1001/5',
+  },
   settings: z.looseObject({}),
   plugs: plugsOf('telegram', ['repost-from']),
 

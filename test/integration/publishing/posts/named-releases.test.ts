@@ -65,14 +65,17 @@ test('a named release leads a shared bot to no server of another organization [S
   expect(asked).toEqual(['GET /channels/99']);
 });
 
-test('a named release is a post of the connected account, where its id tells [S118]', async () => {
-  const id = await failedPost(await connected('bluesky', 'did:plc:ours'));
-  const { status, body } = await name(id, 'at://did:plc:theirs/app.bsky.feed.post/3k');
+test.each([
+  ['bluesky', 'did:plc:ours', (account: string) => `at://${account}/app.bsky.feed.post/3k`, 'did:plc:theirs'],
+  ['telegram', '-1001', (account: string) => `${account}/5`, '-1002'],
+])('a named release of %s is a post of the connected account [S118]', async (network, ours, idOf, theirs) => {
+  const id = await failedPost(await connected(network, ours));
+  const { status, body } = await name(id, idOf(theirs));
   expect([status, body.errors?.[0]]).toEqual([
     400,
     { field: 'releaseId', message: 'releaseId: is a post of another account', rule: 'other_account' },
   ]);
-  expect((await name(id, 'at://did:plc:ours/app.bsky.feed.post/3k')).status).toBe(200);
+  expect((await name(id, idOf(ours))).status).toBe(200);
 });
 
 test('a network without a form of its own takes an id without spaces and paths [S118]', async () => {
