@@ -202,15 +202,9 @@ export function playedCases<A extends AnyAdapter, Port, Fixture extends Provider
     expect(wire.faults).toEqual([]);
     return judged;
   }
-  /** The case with what is asked after a refusal of one of its exchanges. */
-  const judged = (one: Case, at: number, answer: Instead): Case => {
-    const { judgedBy: asks } = one.exchanges[at]!;
-    const isRefused = typeof answer === 'object' && answer.status === 400;
-    return asks && isRefused ? { ...one, exchanges: one.exchanges.toSpliced(at + 1, 0, { asks, says: answer }) } : one;
-  };
   /** The failure of a case when one of its exchanges is answered otherwise; it shows no secret. */
   const fails = (one: Case, at: number, answer: Instead) =>
-    play(judged(one, at, answer), { at, answer }, async (work, { asked }) => {
+    play(one, { at, answer }, async (work, { asked }) => {
       const error = await failureOf(work);
       const shown = inspect(error, { depth: 9 }) + JSON.stringify(error) + error.message;
       const hidden = [...secretsOf(one), ...(suite.hidesSignatures ? [SIGNATURE] : [])];

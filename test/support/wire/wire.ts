@@ -99,7 +99,9 @@ export async function startWire(real: Outbound): Promise<Wire> {
     const exchange = exchanges[at];
     try {
       if (!exchange) throw new Error('nothing more was to be asked');
-      await judge(exchange.asks, request, url, body);
+      const { asks, judgedBy } = exchange;
+      const isJudging = judgedBy !== undefined && next > at && request.method === judgedBy.method;
+      await judge(isJudging ? judgedBy : asks, request, url, body);
     } catch (error) {
       faults.push(`${request.method} ${url}: ${error instanceof Error ? error.message : String(error)}`);
       return answer(response, { status: 501, json: { error: 'not as documented' } });
