@@ -50,13 +50,7 @@ function ownAddress({ base, hosts }: MediaLine, domains: readonly string[], url:
   throw refused('rejected', 'The provider names an address on a server that is not its own, which is not asked');
 }
 
-/** The provider says that it succeeded, and there is nothing to be had. */
-const succeededEmpty = (message: string): MediaPolled => ({
-  state: 'failed',
-  failure: 'rejected',
-  message,
-  billed: true,
-});
+const EMPTY = { state: 'failed', failure: 'rejected', billed: true } as const; // it succeeded, with nothing to be had
 
 /** A submit to one path, with a body of JSON. */
 export const asJson =
@@ -133,13 +127,15 @@ export const jobPoll =
     const paidBy = ({ paid }: MediaHandle) => (typeof paid === 'number' ? paid : undefined);
     const ended = (body: unknown, job: Job, handle: MediaHandle): MediaPolled => {
       const done = doneOf(body, job, kindOf(handle), paidBy(handle));
-      return done ? { state: 'done', ...done } : succeededEmpty('It ended without a result, or the result is gone');
+      return done
+        ? { state: 'done', ...done }
+        : { ...EMPTY, message: 'It ended without a result, or the result is gone' };
     };
 
     async function result(last: unknown, job: Job, handle: MediaHandle): Promise<MediaPolled> {
       const { path: place, keeps, judges, headers: replyHeaders } = job.result!;
       const kept = keptOf(last, keeps);
-      if (!kept) return succeededEmpty('It ended without a result');
+      if (!kept) return { ...EMPTY, message: 'It ended without a result' };
       const { path, headers } = at(place, { ...handle, ...kept });
       type Told = { failed: unknown } | { done: MediaDone; body: unknown };
       const read = reading((body): Told | undefined => {
