@@ -7,7 +7,7 @@ async function graph(token) {
   return sdk;
 }
 
-const OWN_POSTS = ['id', 'permalink_url', 'message', 'created_time', 'attachments{media_type,subattachments.limit(30){media_type}}'];
+const OWN_POSTS = ['id', 'permalink_url', 'message', 'created_time', 'attachments{type,media_type,subattachments.limit(30){media_type}}'];
 const COMMENT = ['id', 'message', 'created_time', 'from', 'parent{id}', 'like_count', 'is_hidden', 'permalink_url'];
 const total = (edge) => `${edge}.limit(0).summary(total_count)`;
 
