@@ -60,10 +60,10 @@ export const Release = z.object({ id: z.string().min(1), url: z.string(), saved:
 export const HeldBack = z.object({ held: z.string() });
 
 /**
- * What became of one attempt. `preparing`: the network is not ready for it yet, and nothing is public. `paced`: the account or the
- * app has posted as often as the network allows, and nothing was sent. `circuit_open`: the network answers nobody, and nothing was sent. `expired`: it
- * dropped what it was given, and nothing was published. `held`: it has the post, and shows it to nobody before a person acts there.
- * `absent`: the network does not show it; `mayArriveMs`: for how
+ * What became of one attempt. `preparing`: the network is not ready for it yet, and nothing is public. `paced`: the
+ * account or the app has posted as often as the network allows, and nothing was sent. `circuit_open`: the network answers
+ * nobody, and nothing was sent. `expired`: it dropped what it was given, and nothing was published. `held`: it has the
+ * post, and shows it to nobody before a person acts there. `absent`: the network does not show it; `mayArriveMs`: for how
  * long its request may still arrive there, whose answer was lost. `not-sent`: no request has left, and this host will not
  * send it.
  */
