@@ -16,7 +16,7 @@ import { openChannels, resumeQueue } from './channels/index.ts';
 import { openComments } from './comments/index.ts';
 import { openEgress } from './egress/index.ts';
 import { openFollowUps, planFollowUps, shortenThread } from './follow-ups/index.ts';
-import { type Heartbeat, openPosts, type ReleaseIdsPort, type ReminderMoves } from './posts/index.ts';
+import { type Heartbeat, openPosts, type ReminderMoves } from './posts/index.ts';
 import { openProposals } from './proposals/index.ts';
 import { openShortlinks } from './shortlinks/index.ts';
 
@@ -57,13 +57,6 @@ const postOptionsOf = ({ actors, posts, retention }: Config) => ({
   missedAfterMs: posts.missedAfterMinutes * MINUTE,
   deletedDays: retention.softDeleted,
   campaignDays: retention.campaigns,
-});
-
-const releaseIdsOf = ({ list }: Pick<Providers, 'list'>): ReleaseIdsPort => ({
-  check({ providerId, providerVersion, account }, releaseId) {
-    const adapter = list('social').find(({ id, version }) => id === providerId && version === providerVersion);
-    checkReleaseId(adapter ?? {}, releaseId, account);
-  },
 });
 
 /** Opens posts, and what they leave by: channels, egress routes, short links. */
@@ -124,7 +117,9 @@ export async function openPublishingWing({
       followUps: FOLLOW_UPS,
       billing,
       profiles: identity,
-      releaseIds: releaseIdsOf(providers),
+      releaseIds: {
+        check: (post, releaseId) => checkReleaseId(channels.adapterOf(post) ?? {}, releaseId, post.account),
+      },
       incarnation,
       heartbeat: engine,
       log: logs.of('posts'),

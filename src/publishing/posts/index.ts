@@ -20,7 +20,6 @@ export type {
   MediaPort,
   NetworkRules,
   DueChange,
-  ReleaseIdsPort,
   ReminderMoves,
 } from './ports.ts';
 export { HEARTBEAT_TIMEOUT_MS, lookUpDelay, settles, SKEW_MS } from './rules.ts';
