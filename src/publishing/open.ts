@@ -117,9 +117,7 @@ export async function openPublishingWing({
       followUps: FOLLOW_UPS,
       billing,
       profiles: identity,
-      releaseIds: {
-        check: (post, releaseId) => checkReleaseId(channels.adapterOf(post) ?? {}, releaseId, post.account),
-      },
+      releaseIds: { check: (post, id) => checkReleaseId(channels.adapterOf(post) ?? {}, id, post.account) },
       incarnation,
       heartbeat: engine,
       log: logs.of('posts'),
