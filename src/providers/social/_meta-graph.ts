@@ -49,15 +49,13 @@ export const graphFailure: z.ZodType<ProviderFailure> = Refusal.transform(
     return failure === 'unavailable' && status >= 500 ? undefined : failure;
   },
 ).pipe(told);
-/** The same of Instagram, where the account may be no business account any more. */
+/**
+ * The same of Instagram, where the account may be no business account any more. That is known by the words: subcode 33
+ * alone says of a deleted post or comment as well that it is gone.
+ */
 export const instagramFailure: z.ZodType<ProviderFailure> = z.union([
   z
-    .object({
-      error: z.union([
-        z.object({ error_subcode: z.literal(33) }),
-        z.object({ message: z.string().regex(/not an Instagram Business/i) }),
-      ]),
-    })
+    .object({ error: z.object({ message: z.string().regex(/not an Instagram Business/i) }) })
     .transform((): ProviderFailure => 'reauthorize'),
   graphFailure,
 ]);
