@@ -207,7 +207,7 @@ const CATALOG = {
     content: linesOf(
       metrics.map(
         ({ metric, value, previous }) =>
-          `${labelOfMetric(metric)}: ${countText(value)}, the week before ${countText(previous)}`,
+          `${labelOfMetric(metric)}: ${countText(value)}, a week before ${countText(previous)}`,
       ),
     ),
     data: { from, to, channels },

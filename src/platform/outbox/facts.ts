@@ -172,7 +172,7 @@ export const facts = {
   'analytics.snapshot_complete': z.strictObject({ day: z.iso.date() }),
   /** Of one such day, all together. The fact's entity is the organization. */
   'analytics.anomaly_detected': z.strictObject({ anomalies: z.array(anomaly).readonly() }),
-  /** The sums of a week over all channels, beside those of the week before. The fact's entity is the organization. */
+  /** The sums of a week over all channels, beside those of the same days a week before. The entity is the organization. */
   'analytics.week_summed': z.strictObject({
     from: z.iso.date(),
     to: z.iso.date(),

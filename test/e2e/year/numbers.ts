@@ -174,15 +174,18 @@ export function openNumbers(channels: readonly Channel[]) {
       const lines = METRICS.flatMap(([metric, label]) => {
         const known = (id: string, dates: readonly string[]): number[] =>
           dates.map((date) => values.get(id)![metric].get(date)).filter((one) => one !== undefined);
+        /** Of flows the days of the week before that are known a week later. */
+        const compared = (id: string): string[] =>
+          days(13).filter((_, n) => metric === 'followers' || values.get(id)![metric].has(days(6)[n]!));
         const of = counted
           .filter((channel) => channel.org === org)
-          .map(({ id }) => [known(id, days(6)), known(id, days(13))] as const)
+          .map(({ id }) => [known(id, days(6)), known(id, compared(id))] as const)
           .filter(([now, then]) => metric !== 'followers' || (now.length > 0 && then.length > 0));
         const over = (some: readonly number[]): number =>
           metric === 'followers' ? some.at(-1)! : some.reduce((a, b) => a + b, 0);
         const now = of.reduce((total, [some]) => total + over(some), 0);
         const then = of.reduce((total, [, some]) => total + over(some), 0);
-        return now > 0 || then > 0 ? [`${label}: ${countText(now)}, the week before ${countText(then)}`] : [];
+        return now > 0 || then > 0 ? [`${label}: ${countText(now)}, a week before ${countText(then)}`] : [];
       });
       return lines.length === 0 ? undefined : { from: before(to, 6), to, lines };
     },

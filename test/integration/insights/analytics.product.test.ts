@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { newId } from '../../../src/platform/kernel/index.ts';
 import { sealCredentials } from '../../../src/publishing/channels/credentials.ts';
 import { tokenOf } from '../../../sandbox/rules.ts';
 import { startSandbox } from '../../../sandbox/index.ts';
@@ -95,7 +94,8 @@ describe('X', () => {
     await db.sql`
       update channels set provider_id = 'x', credentials = ${sealCredentials(world.vault, login)}
       where id = ${channelId}`;
-    for (let n = 0; n < posts; n++) await seedPost(db.sql, { orgId, channelId, ago: 1 + (n % 30), release: newId() });
+    for (let n = 0; n < posts; n++)
+      await seedPost(db.sql, { orgId, channelId, ago: 1 + (n % 30), release: `${20_000 + n}` });
     await collectAll(world);
     return x.ledger.map(({ path }) => path.replace(/\?.*/, ''));
   }

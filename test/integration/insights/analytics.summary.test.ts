@@ -81,6 +81,20 @@ test('a channel that was not read in one of the weeks is neither a fall nor a ri
   expect(await analyticsFacts(db.sql, orgId)).toMatchObject([{ payload: { channels: 4, metrics } }]);
 });
 
+test('a week whose last days are not told yet is held against the same days of the week before', async () => {
+  const { orgId, channelIds } = await seedOrg(db.sql, 2);
+  const [late, silent] = channelIds as [string, string];
+  await seedDays(db.sql, { orgId, channelId: late, values: range(14, 3, 100) });
+  await seedDays(db.sql, { orgId, channelId: silent, values: range(14, 8, 100) });
+  await db.sql`insert into analytics_runs (org_id, day, completed_at) values (${orgId}, ${daysAgo(1)}, now())`;
+  await world.analytics.keepSchedules(500);
+  await world.analytics.tellWeeks(500);
+  await weekEnds();
+  await world.analytics.tellWeeks(500);
+  const metrics = [{ metric: 'views', value: 500, previous: 500 }];
+  expect(await analyticsFacts(db.sql, orgId)).toMatchObject([{ payload: { metrics } }]);
+});
+
 test('a week without numbers, and one whose numbers are old, are not told', async () => {
   const [none, old] = [await seedOrg(db.sql), await seedOrg(db.sql)];
   await seedDays(db.sql, { orgId: old.orgId, channelId: old.channelId, values: range(20, 6, 5) });

@@ -188,7 +188,7 @@ describe('facts that people are told of', () => {
     expect(rows[0]!.content).toBe('Views of Acme: 1,234 on 2026-08-31, usually 100');
     expect(rows[1]!.content.split('\n')).toHaveLength(11);
     expect(rows[1]!.content).toMatch(/unheard_of of Acme.*and 1 more$/s);
-    expect(rows[2]!.content).toBe('Followers: 1,500, the week before 1,400');
+    expect(rows[2]!.content).toBe('Followers: 1,500, a week before 1,400');
   });
 
   test('new comments are one notice, of all makers of the posts, with the newest one [NO15]', async () => {

@@ -79,20 +79,29 @@ interface Sums {
 
 /**
  * The values of each metric over all channels of an organization, in a range and in the one before. Of a stock those of
- * channels with both count: what was not read is no fall, and a channel that is new no rise.
+ * channels with both count: what was not read is no fall, and a channel that is new no rise. Of any other the range
+ * before has the days that are known a range later: networks tell the latest ones late.
  */
 export async function findSums(sql: Sql, orgId: string, range: DayRange, before: DayRange): Promise<Sums> {
   const isStock = sql`metric = any(${[...STOCKS]}::text[])`;
   const within = ({ from, to }: DayRange) => sql`d.date between ${from}::date and ${to}::date`;
-  const over = (some: DayRange) => sql`
+  const isKnownLater = sql`exists (
+              select
+              from analytics_days n
+              where n.org_id = d.org_id
+                and n.channel_id = d.channel_id
+                and n.metric = d.metric
+                and n.date = d.date + (${range.from}::date - ${before.from}::date)
+            )`;
+  const over = (some: DayRange, counts = sql`true`) => sql`
           case
             when ${isStock}
             then (array_agg(d.value order by d.date desc) filter (where ${within(some)}))[1]
-            else sum(d.value) filter (where ${within(some)})
+            else sum(d.value) filter (where ${within(some)} and ${counts})
           end`;
   const [found] = await sql<Sums[]>`
     with numbers as (
-      select d.channel_id, d.metric, ${over(range)} as value, ${over(before)} as previous
+      select d.channel_id, d.metric, ${over(range)} as value, ${over(before, isKnownLater)} as previous
       from analytics_days d
       join channels c on c.id = d.channel_id and c.org_id = d.org_id and c.deleted_at is null
       where d.org_id = ${orgId}
