@@ -106,6 +106,16 @@ describe('a sweep of comments', () => {
     expect(await announcedOf(db.sql, orgId)).toEqual([]);
   });
 
+  test('knows a comment as own that was stored as that of a stranger [S186]', async () => {
+    const { orgId, channelId } = await channelWith();
+    const own = commentBy('us', { author: { id: channelId, name: 'us' } });
+    said.pages = () => ({ comments: [own] });
+    await sweepNow(world, channelId);
+    await db.sql`update social_comments set is_own = false where org_id = ${orgId}`;
+    await sweepNow(world, channelId);
+    expect(await listed(orgId)).toMatchObject([{ externalId: own.id, isOwn: true }]);
+  });
+
   test('tells more than ten as one number, and ten one by one [WH17]', async () => {
     for (const [count, topics] of [
       [10, [...Array.from({ length: 10 }, () => 'comment.new'), 'comment.synced']],
