@@ -1,7 +1,12 @@
-import { scopeFor } from '../../src/people/access/index.ts';
+import { type Permission, scopeFor } from '../../src/people/access/index.ts';
 import { requireFeature } from '../../src/entitlements/index.ts';
 import { AppError } from '../../src/platform/kernel/index.ts';
 import { type AnyRoute, impersonationOf, type Principal } from './route.ts';
+
+/** Refuses with 403 whose role lacks the permission. */
+export function requirePermission({ permissions }: Principal, permission: Permission): void {
+  if (!permissions.has(permission)) throw new AppError('forbidden', `Your role lacks the permission ${permission}`);
+}
 
 /**
  * Refuses with 403 what the role, or the scope of a token, does not allow; the super-admin flag passes every
@@ -19,7 +24,6 @@ export function permit(
   const scope = scopeFor(route.method);
   if (principal.scopes && !principal.scopes.has(scope))
     throw new AppError('insufficient_scope', `This token lacks the scope ${scope}`);
-  if (route.permission && !principal.permissions.has(route.permission))
-    throw new AppError('forbidden', `Your role lacks the permission ${route.permission}`);
+  if (route.permission) requirePermission(principal, route.permission);
   if (principal.plan) requireFeature(principal.plan, route.planLimit === 'mcp' ? 'mcp' : 'api');
 }

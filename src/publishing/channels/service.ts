@@ -6,6 +6,7 @@ import { dropChoice, listPages } from './choose-page.ts';
 import { askServerLimits, completeLogin, connectPage } from './connecting.ts';
 import { beginLogin } from './begin-login.ts';
 import { connectChannel } from './connection.ts';
+import { isForChannel } from './end-login.ts';
 import type { ChannelsDeps, ChannelsOptions, NeedsLogin } from './deps.ts';
 import { setAdditional, setGroup, setGroupByName, setPostingTimes, setShown } from './details.ts';
 import { loginFacts } from './login-facts.ts';
@@ -63,6 +64,7 @@ export function openChannels(options: ChannelsOptions) {
       find: findChannels,
       adapterOf: adapterOfChannel,
       begin: beginLogin,
+      isForChannel,
       complete: completeLogin,
       pages: listPages,
       connectPage,

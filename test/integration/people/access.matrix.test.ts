@@ -16,6 +16,8 @@ const nameOf = ({ method, path }: AnyRoute) => `${method.toUpperCase()} ${path}`
 const JUDGES = new Set([
   'GET /public/v1/users',
   'GET /public/v1/social/:provider',
+  'GET /integrations/social/:provider',
+  'POST /integrations/social-connect/:provider',
   'DELETE /orgs/current',
   'POST /orgs/current/transfer',
 ]);

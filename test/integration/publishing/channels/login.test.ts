@@ -228,6 +228,22 @@ describe('connecting a channel by OAuth', () => {
     });
   });
 
+  test('a reconnect needs the permission to update channels, a new channel the one to create them [S130, S135]', async () => {
+    const { body: channel } = await consentAndFinish();
+    const { body: typed } = await sandboxChannel('studio');
+    const cat = await app.signUp();
+    await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${cat.userId}, 'editor')`;
+    cat.client.headers = { showorg: ann.orgId };
+    const again = await consentAndFinish(cat, `&refresh=${channel.id}`);
+    expect([again.status, again.body.id]).toEqual([200, channel.id]);
+    const fields = { fields: { name: 'studio' }, allowPreview: true };
+    expect((await finish({ ...fields, refresh: typed.id }, cat, 'sandbox')).body.id).toBe(typed.id);
+    expect(await finish(fields, cat, 'sandbox')).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+    await expect(begin(cat.client)).rejects.toThrow('begin: 403');
+    const { code, state } = network.consent(await begin()); // it is Ann's
+    expect((await finish({ code, state }, cat)).status).toBe(403);
+  });
+
   test('requires a server address, and checks it before anything is sent [S130, X1]', async () => {
     const ask = async (externalUrl: string | undefined) =>
       await ann.client.get(
