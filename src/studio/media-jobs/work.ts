@@ -302,12 +302,12 @@ async function note(
 const CANCELLED_UNSENT = { state: 'cancelled', error: 'Cancelled', billing: 'release' } as const;
 const CANCELLED = { state: 'cancelled', error: 'Cancelled', billing: 'estimate', isStopped: true } as const;
 
-async function tooLong(deps: StepDeps, job: ClaimedJob, { adapter }: Opened): Promise<void> {
+async function tooLong(deps: StepDeps, job: ClaimedJob, { adapter, service }: Opened): Promise<void> {
   const minutes = Math.max(1, Math.round(rhythmOf(adapter).mostMs / 60_000));
   await finishJob(deps, job, {
     state: 'failed',
     errorCode: 'provider_failed',
-    error: `${adapter.title} did not end in ${minutes} minutes and was told to stop: it may have been billed`,
+    error: `${adapter.title} did not end in ${minutes} minutes and ${service.cancel ? 'was' : 'cannot be'} told to stop: it may have been billed`,
     billing: 'estimate',
     isStopped: true,
   });
@@ -360,12 +360,13 @@ async function stop(deps: StepDeps, job: ClaimedJob): Promise<void> {
     if (cancel && job.handle) await cancel(job.handle);
     await store.noteStop(deps.sql, job, undefined);
   } catch (error) {
-    const passes = error instanceof ProviderError && (error.failure === 'unavailable' || error.failure === 'lost');
+    const { failure = 'rejected', retryAfterMs }: Partial<ProviderError> = error instanceof ProviderError ? error : {};
+    const passes = ['unavailable', 'lost', 'rate_limited'].includes(failure);
     const tries = job.tries + 1;
     await store.noteStop(
       deps.sql,
       job,
-      passes && tries < MOST_CANCELS ? { inMs: pauseInMs(job.tries), tries } : undefined,
+      passes && tries < MOST_CANCELS ? { inMs: pauseInMs(job.tries, retryAfterMs), tries } : undefined,
     );
   }
 }

@@ -355,8 +355,33 @@ describe('providers that cannot', () => {
     await db.sql`update media_jobs set deadline_at = now(), next_at = now() where id = ${id}`;
     await world.comes(id, 'failed');
     await eventually('it is told to stop', () => maker.jobs(prompt)[0]!.cancels === 1);
-    expect(await shown(id)).toMatchObject({ error: expect.stringContaining('did not end in 10 minutes') });
+    expect(await shown(id)).toMatchObject({
+      error: expect.stringContaining('did not end in 10 minutes and was told to stop'),
+    });
     expect((await world.ledger(id)).at(-1)).toEqual({ kind: 'settlement', micros: 40_000, marked: true });
+  });
+
+  test('the error of a job of a provider that cannot be told to stop says so', async () => {
+    work();
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'blind');
+    const { id } = await begin({ polls: ['running'] }, {}, ben);
+    await world.comes(id, 'running');
+    await db.sql`update media_jobs set deadline_at = now(), next_at = now() where id = ${id}`;
+    await world.comes(id, 'failed');
+    expect(await shown(id, ben)).toMatchObject({ error: expect.stringContaining('cannot be told to stop') });
+  });
+
+  test('a provider that is too busy to be told to stop is told again', async () => {
+    work();
+    const { id, prompt } = await begin({ polls: ['running'], stops: [429] });
+    await world.comes(id, 'running');
+    await ann.client.delete(`/files/jobs/${id}`);
+    await world.comes(id, 'cancelled');
+    await eventually('it was told', () => maker.jobs(prompt)[0]!.cancels === 1);
+    await eventually('it waits', async () => (await world.row(id))['incarnation'] === null);
+    await world.loses(id);
+    await eventually('it was told again', () => maker.jobs(prompt)[0]!.cancels === 2);
   });
 
   test('polls that fail are repeated', async () => {

@@ -32,6 +32,8 @@ export interface Plan {
   submit?: Taking | readonly Taking[];
   /** Answers of polls, in their order; the last one stays. */
   polls?: readonly Told[];
+  /** Statuses of the answers to being told to stop, in their order; 200 after them. */
+  stops?: readonly number[];
   results?: readonly Result[];
   segments?: readonly { from: number; to: number; text: string }[];
   /** Told with the result, in millionths of a dollar. */
@@ -248,8 +250,9 @@ export async function startMaker(ids: readonly string[] = ['maker']) {
     if (first === 'avatars') return answer(response, 200, [{ id: 'a1', label: 'Ann' }]);
     if (request.method === 'POST' && id === '') return void take(request, response);
     if (act === 'cancel' && job) {
+      const status = plans.get(job.prompt)?.stops?.[job.cancels] ?? 200;
       job.cancels += 1;
-      return answer(response, 200, {});
+      return answer(response, status, {});
     }
     if (id === '') {
       const found = [...jobs.values()].find(({ key }) => key === searchParams.get('key'));
