@@ -33,6 +33,9 @@ const notForKeys = () => {
     wants('Authorization', `${what}; send a session in the cookie or the header \`auth\``, 'session'),
   );
 };
+/** The organizations that a request names, the first choice first (S45). */
+const wantedOrgs = ({ headers, cookies }: Exchange['request']): string[] =>
+  [headers['showorg'], cookies['showorg']].filter((id) => id !== undefined);
 const bare = (header: string): string => header.replace(/^bearer +/i, '').trim();
 /** A holder of a credential as the ladder knows callers. */
 export const principalOf = (
@@ -116,15 +119,15 @@ async function identify(
   }
   if (!people) throw noKey();
 
-  const wantedOrg = headers['showorg'] ?? cookies['showorg'];
+  const wanted = wantedOrgs(exchange.request);
   if (headers['auth'] !== undefined) {
-    const holder = await credentials.sessions.authenticate(bare(headers['auth']), wantedOrg);
+    const holder = await credentials.sessions.authenticate(bare(headers['auth']), wanted);
     exchange.principal = principalOf('session', holder, { sessionId: holder.sessionId });
     return;
   }
   const token = cookies['auth'];
   if (!token) throw clients ? noKey() : noSession();
-  const holder = await credentials.sessions.authenticate(token, wantedOrg);
+  const holder = await credentials.sessions.authenticate(token, wanted);
   exchange.principal = principalOf('session', holder, { sessionId: holder.sessionId });
   exchange.byCookie = true;
   // The session slides, and what belongs to it slides with it.
@@ -150,12 +153,11 @@ async function actAs(
   const { request, principal: self } = exchange;
   const token = request.headers['impersonate'] ?? request.cookies['impersonate'];
   if (!token || self?.sessionId === undefined || impersonationOf(route) === 'ignored') return;
-  const wantedOrg = request.headers['showorg'] ?? request.cookies['showorg'];
   try {
     const user = await admin.impersonations.authenticate(
       token,
       { userId: self.userId, sessionId: self.sessionId },
-      wantedOrg,
+      wantedOrgs(request),
     );
     exchange.principal = principalOf('session', { ...user, isSuperAdmin: false }, { impersonatorId: self.userId });
   } catch (error) {

@@ -16,15 +16,11 @@ export interface ActedAs {
   granted: Permission[] | null;
 }
 
-/**
- * Begins one for an hour, in the place of the session's last; undefined when there is no such user, or it is a
- * super-admin.
- */
+/** Begins one for an hour; undefined when there is no such user, or it is a super-admin. */
 export async function begin(
   sql: Sql,
   { id, adminId, userId, sessionId, reason }: NewImpersonation,
 ): Promise<{ expiresAt: Date; email: string } | undefined> {
-  await end(sql, sessionId);
   const [row] = await sql<{ expiresAt: Date; email: string }[]>`
     with begun as (
       insert into impersonations (id, admin_id, user_id, session_id, reason, expires_at)
@@ -60,7 +56,7 @@ export async function end(sql: Sql, sessionId: string): Promise<string[]> {
  */
 export async function actedAs(
   sql: Sql,
-  { id, adminId, userId, sessionId, wantedOrg }: Omit<NewImpersonation, 'reason'> & { wantedOrg: string | null },
+  { id, adminId, userId, sessionId, wantedOrgs }: Omit<NewImpersonation, 'reason'> & { wantedOrgs: readonly string[] },
 ): Promise<ActedAs | undefined> {
   const [row] = await sql<ActedAs[]>`
     select i.user_id as "userId", m.org_id as "orgId", m.role_key as "roleKey", m.granted
@@ -75,7 +71,7 @@ export async function actedAs(
           left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
         where m.user_id = u.id
           and not m.disabled
-        order by (m.org_id = ${wantedOrg}::uuid) is true desc, m.last_used_at desc nulls last, m.created_at, m.org_id
+        order by array_position(${wantedOrgs}::uuid[], m.org_id), m.last_used_at desc nulls last, m.created_at, m.org_id
         limit 1
       ) m on true
     where i.id = ${id}

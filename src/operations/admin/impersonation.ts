@@ -1,6 +1,6 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { AuthTokens } from '../../people/auth/index.ts';
-import type { Database } from '../../platform/db/index.ts';
+import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, isId, newId, notFound } from '../../platform/kernel/index.ts';
 import * as store from './impersonation-store.ts';
 
@@ -12,6 +12,7 @@ export interface Impersonator {
 
 /** A super-admin acts as a user for an hour (S212). It lasts no longer than the session in which it began. */
 export interface Impersonations {
+  /** In the place of the one that the session acts in, which ends. */
   begin(
     by: AuditActor,
     admin: Impersonator,
@@ -22,7 +23,7 @@ export interface Impersonations {
    * Whom the token makes of this super-admin; throws `invalid_token` for one that is another's, over, or no token at
    * all.
    */
-  authenticate(token: string, admin: Impersonator, wantedOrg: string | undefined): Promise<store.ActedAs>;
+  authenticate(token: string, admin: Impersonator, wantedOrgs: readonly string[]): Promise<store.ActedAs>;
   /** Notes what is about to be done as somebody else. */
   note(by: AuditActor, orgId: string, act: { method: string; route: string }): Promise<void>;
 }
@@ -38,6 +39,7 @@ export function openImpersonations({
     begin: async (by, { userId: adminId, sessionId }, { userId, reason }) => {
       const id = newId();
       const begun = await sql.begin(async (tx) => {
+        await endNoted(tx, by, sessionId);
         const row = await store.begin(tx, { id, adminId, userId, sessionId, reason });
         if (!row)
           throw (await isSuperAdmin(tx, userId))
@@ -59,18 +61,9 @@ export function openImpersonations({
       };
     },
 
-    end: (by, { sessionId }) =>
-      sql.begin(async (tx) => {
-        for (const userId of await store.end(tx, sessionId))
-          await writeAudit(tx, by, {
-            orgId: null,
-            action: 'impersonation.ended',
-            resource: 'user',
-            resourceId: userId,
-          });
-      }),
+    end: (by, { sessionId }) => sql.begin((tx) => endNoted(tx, by, sessionId)),
 
-    async authenticate(token, { userId: adminId, sessionId }, wantedOrg) {
+    async authenticate(token, { userId: adminId, sessionId }, wantedOrgs) {
       const claims = await tokens.verifyImpersonation(token);
       const found =
         claims?.act === adminId && claims.sid === sessionId
@@ -79,7 +72,7 @@ export function openImpersonations({
               adminId,
               userId: claims.sub,
               sessionId,
-              wantedOrg: wantedOrg !== undefined && isId(wantedOrg) ? wantedOrg : null,
+              wantedOrgs: wantedOrgs.filter(isId),
             })
           : undefined;
       if (!found) throw new AppError('invalid_token', 'You do not act as somebody else any longer');
@@ -98,6 +91,11 @@ export function openImpersonations({
   };
 }
 
-async function isSuperAdmin(sql: Parameters<typeof store.begin>[0], userId: string): Promise<boolean> {
+async function endNoted(tx: Sql, by: AuditActor, sessionId: string): Promise<void> {
+  for (const userId of await store.end(tx, sessionId))
+    await writeAudit(tx, by, { orgId: null, action: 'impersonation.ended', resource: 'user', resourceId: userId });
+}
+
+async function isSuperAdmin(sql: Sql, userId: string): Promise<boolean> {
   return (await sql`select 1 from users where id = ${userId} and is_super_admin and deleted_at is null`).length > 0;
 }

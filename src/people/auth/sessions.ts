@@ -42,7 +42,7 @@ export interface Sessions extends AsyncDisposable {
    * Whom a session token stands for, in the wanted org if the user belongs to it; throws `session_revoked` or
    * `unauthenticated` (S249).
    */
-  authenticate(token: string, wantedOrg: string | undefined): Promise<Holder & { sessionId: string }>;
+  authenticate(token: string, wantedOrgs: readonly string[]): Promise<Holder & { sessionId: string }>;
   /** Whom living sessions stand for, each in its org, in their order; undefined for one that has ended. */
   findHolders(
     sessions: readonly { sessionId: string; userId: string; orgId: string }[],
@@ -97,11 +97,11 @@ export function openSessions({ sql, clock, tokens, secret, failed }: Options): S
       return { userId, sessionId: id, accessToken: await tokens.signSession({ sub: userId, sid: id }), refreshToken };
     },
 
-    async authenticate(token, wantedOrg) {
+    async authenticate(token, wantedOrgs) {
       const claims = await tokens.verifySession(token);
       if (!claims) throw unauthenticated();
-      const wanted = wantedOrg !== undefined && isId(wantedOrg) ? wantedOrg : null;
-      const holder = await store.sessionHolder(sql, { id: claims.sid, userId: claims.sub, wantedOrg: wanted });
+      const wanted = wantedOrgs.filter(isId);
+      const holder = await store.sessionHolder(sql, { id: claims.sid, userId: claims.sub, wantedOrgs: wanted });
       if (!holder) throw unauthenticated();
       if (holder.revoked) throw revoked();
       const { userId, orgId, roleKey, granted, isSuperAdmin } = holder;

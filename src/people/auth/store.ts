@@ -54,10 +54,10 @@ export const insertSession = (
   values (${session.id}, ${session.userId}, ${session.tokenHash}, ${session.device.userAgent}, ${session.device.ip},
     now() + ${LIFE}::interval)`;
 
-/** The org is the wanted one if the user belongs to it, else the one last used, else the oldest (S45). */
+/** The org is the first wanted one that the user belongs to, else the one last used, else the oldest (S45). */
 export async function sessionHolder(
   sql: Sql,
-  session: { id: string; userId: string; wantedOrg: string | null },
+  session: { id: string; userId: string; wantedOrgs: readonly string[] },
 ): Promise<SessionHolder | undefined> {
   const [row] = await sql<SessionHolder[]>`
     select u.id as "userId", u.is_super_admin as "isSuperAdmin", s.revoked_at is not null
@@ -71,7 +71,7 @@ export async function sessionHolder(
         left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
         where m.user_id = s.user_id
           and not m.disabled
-        order by (m.org_id = ${session.wantedOrg}::uuid) is true desc, m.last_used_at desc nulls last, m.created_at,
+        order by array_position(${session.wantedOrgs}::uuid[], m.org_id), m.last_used_at desc nulls last, m.created_at,
           m.org_id
         limit 1
       ) m on true

@@ -117,6 +117,13 @@ describe('audit log of an impersonation', () => {
     ).toContainEqual([ann.userId, root.userId]);
   });
 
+  test('has the end of one that another of the session replaces [S212, S270]', async () => {
+    await begin();
+    await begin();
+    const actions = (await noted()).map(({ action }) => action);
+    expect(actions).toEqual(['impersonation.begun', 'impersonation.ended', 'impersonation.begun']);
+  });
+
   test('has no entry for a request that CSRF refuses', async () => {
     await begin();
     expect((await root.client.post('/orgs', { name: 'Of hers' }, { 'x-csrf-token': undefined })).body.code).toBe(

@@ -128,6 +128,7 @@ describe('orgs', () => {
       where user_id = ${bob.userId} and org_id = ${bob.orgId}`;
     expect(await ask()).toBe(bob.orgId);
     expect(await ask({ showorg: eve.orgId })).toBe(bob.orgId);
+    expect(await ask({ showorg: eve.orgId, cookie: `showorg=${ann.orgId}` })).toBe(ann.orgId);
   });
   test('are switched to another one for a member disabled in one [S53]', async () => {
     const bob = await app.signUp();
