@@ -5,10 +5,15 @@ import { countOf } from '../input.ts';
 import type { Column } from '../output.ts';
 import type { Session } from '../session.ts';
 
-const columns: readonly Column<Schemas['Numbers'][number]>[] = [
+type Metric = Schemas['Numbers'][number];
+const meanOf = ({ data }: Metric): number | undefined =>
+  data.length === 0
+    ? undefined
+    : Math.round((100 * data.reduce((sum, { total }) => sum + Number(total), 0)) / data.length) / 100;
+const columns: readonly Column<Metric>[] = [
   ['METRIC', ({ label }) => label],
   ['LAST', ({ data }) => data.at(-1)?.total],
-  ['SUM', ({ data }) => data.reduce((sum, { total }) => sum + Number(total), 0)],
+  ['MEAN', meanOf], // no sum: followers, and totals of posts, are counted again on each day
   ['CHANGE %', ({ percentageChange }) => percentageChange],
 ];
 
