@@ -141,7 +141,7 @@ export async function openContext(
   const people = enter(await openPeopleWing({ ...low, ...delivery, ...ports }));
   const oauthServer = enter(await openOAuthServerWing({ ...base, ...people }));
   const billing = enter(await openBillingWing({ ...low, ...delivery, ...people, ...ports, paymentsServer }));
-  const publishing = enter(await openPublishingWing({ ...low, ...library, ...people, ...ports }));
+  const publishing = enter(await openPublishingWing({ ...low, ...delivery, ...library, ...people, ...ports }));
   const insights = enter(await openInsightsWing({ ...low, ...publishing }));
   const studio = enter(await openStudioWing({ ...low, ...library, ...publishing }));
   const operations = enter(

@@ -16,7 +16,7 @@ import { openChannels, resumeQueue } from './channels/index.ts';
 import { openComments } from './comments/index.ts';
 import { openEgress } from './egress/index.ts';
 import { openFollowUps, planFollowUps, shortenThread } from './follow-ups/index.ts';
-import { type Heartbeat, openPosts, type ReminderMoves } from './posts/index.ts';
+import { type DeliveriesPort, type Heartbeat, openPosts, type Posts, type ReminderMoves } from './posts/index.ts';
 import { openProposals } from './proposals/index.ts';
 import { openShortlinks } from './shortlinks/index.ts';
 
@@ -31,6 +31,7 @@ export interface PublishingNeeds {
   logs: Logs;
   events: Events;
   billing: Billing;
+  webhooks: DeliveriesPort;
   providers: Providers;
   providerSettings: ProviderSettings;
   media: MediaRoom;
@@ -59,6 +60,13 @@ const postOptionsOf = ({ actors, posts, retention }: Config) => ({
   campaignDays: retention.campaigns,
 });
 
+const callsGauge = (posts: Posts) => ({
+  name: 'provider_calls',
+  help: 'Provider calls of this process.',
+  read: () => ({ under_way: posts.gauges.inFlight, waiting: posts.gauges.waiting }),
+  label: 'state',
+});
+
 /** Opens posts, and what they leave by: channels, egress routes, short links. */
 export async function openPublishingWing({
   config,
@@ -71,6 +79,7 @@ export async function openPublishingWing({
   logs,
   events,
   billing,
+  webhooks,
   providers,
   providerSettings,
   media,
@@ -117,6 +126,7 @@ export async function openPublishingWing({
       followUps: FOLLOW_UPS,
       billing,
       profiles: identity,
+      deliveries: webhooks,
       releaseIds: { check: (post, id) => checkReleaseId(channels.adapterOf(post) ?? {}, id, post.account) },
       incarnation,
       heartbeat: engine,
@@ -168,14 +178,7 @@ export async function openPublishingWing({
       { name: 'deleted-posts', everyMs: HOUR, run: (limit) => posts.sweeps.dropDeleted(limit) },
       { name: 'ended-campaigns', everyMs: HOUR, run: (limit) => posts.sweeps.purgeCampaigns(limit) },
     ],
-    gauges: [
-      {
-        name: 'provider_calls',
-        help: 'Provider calls of this process.',
-        read: () => ({ under_way: posts.gauges.inFlight, waiting: posts.gauges.waiting }),
-        label: 'state',
-      },
-    ],
+    gauges: [callsGauge(posts)],
     workers: [() => shortlinks.startMaker()],
   });
 }

@@ -327,7 +327,7 @@ const outcomeRoutes = <One extends z.ZodType>({ prefix, auth, one, present }: Di
     method: 'get',
     path: `${prefix}/posts/:id/timeline`,
     summary: 'Get the timeline of a post',
-    description: 'What happened to it, and why.',
+    description: 'What happened to it and why, and what the webhooks answered that were told of it.',
     auth,
     permission: 'posts:read',
     answer: Timeline,

@@ -1,4 +1,4 @@
-// Made from the OpenAPI document by npm run gen. sha256: 242c8bff130316d0b29ab65ba734da60155f3f2219fc39789f682175c8788bd8
+// Made from the OpenAPI document by npm run gen. sha256: 84d54d7a2b41a02e3f49605e7465d8a6ceae59cf89d5d62641c13dc2dda5ee3b
 export const repeatablePosts: readonly string[] = [
   "/public/v1/generate-video",
   "/public/v1/media/{id}/transform",
@@ -632,7 +632,7 @@ export interface paths {
         };
         /**
          * Get the timeline of a post
-         * @description What happened to it, and why.
+         * @description What happened to it and why, and what the webhooks answered that were told of it.
          */
         get: operations["getPostTimeline"];
         put?: never;
@@ -789,7 +789,7 @@ export interface paths {
         };
         /**
          * Start connecting a channel
-         * @description Answers the address of the consent page of the network.
+         * @description Answers the address of the consent page of the network. Needs the permission channels:create; with `refresh`, which names a channel that is to get a new login, channels:update.
          */
         get: operations["startConnecting"];
         put?: never;

@@ -22,6 +22,10 @@ export function channelOfFact(fact: WebhookFact): string | null {
   return isOfNoChannel(fact) ? null : fact.entityId;
 }
 
+/** The post that a fact is about; null where it is about something else. */
+export const postOfFact = ({ topic, entityId }: WebhookFact): string | null =>
+  /^(post|first_comment)\./.test(topic) ? entityId : null;
+
 /** Told whatever channels a webhook has chosen: a media job belongs to none, and W7 keeps it from nobody who asks. */
 export const isOfNoChannel = ({ topic }: WebhookFact): boolean => topic === 'media.job_ended';
 

@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import { type Fact, listener } from '../../platform/outbox/index.ts';
-import { bodyOfFact, channelOfFact, isHeard, isOfNoChannel } from './body.ts';
+import { bodyOfFact, channelOfFact, isHeard, isOfNoChannel, postOfFact } from './body.ts';
 import { EVENT_TYPES, eventOf, STANDARD_EVENTS, type WebhookTopic } from './events.ts';
 
 /** The bus topic that wakes webhooks: `{ keys }`, the ids of their actors. */
@@ -41,8 +41,10 @@ async function insertDeliveries(sql: Sql, facts: readonly Fact<WebhookTopic>[]):
       where w.id = m.webhook_id
       returning w.id, w.last_seq - m.most as before
     ), inserted as (
-      insert into webhook_deliveries (id, org_id, webhook_id, outbox_id, seq, event, body, next_attempt_at, created_at)
-      select gen_random_uuid(), m.org_id, m.webhook_id, m.id, b.before + m.n, m.event, m.body, now(), m.created_at
+      insert into webhook_deliveries (id, org_id, webhook_id, outbox_id, seq, event, body, post_id, next_attempt_at,
+        created_at)
+      select gen_random_uuid(), m.org_id, m.webhook_id, m.id, b.before + m.n, m.event, m.body, m.post_id, now(),
+        m.created_at
       from matched m
       join numbered b on b.id = m.webhook_id
       returning org_id, webhook_id
@@ -61,8 +63,9 @@ const inputOf = (sql: Sql, facts: readonly Fact<WebhookTopic>[]): Fragment => sq
         ${facts.map((fact) => String(isOfNoChannel(fact)))}::text[]::boolean[],
         ${facts.map(({ topic }) => eventOf(topic))}::text[],
         ${facts.map(bodyOfFact)}::text[],
+        ${facts.map(postOfFact)}::uuid[],
         ${facts.map(({ at }) => at.toISOString())}::timestamptz[]
-      ) with ordinality as t (id, org_id, channel_id, of_no_channel, event, body, created_at, place)`;
+      ) with ordinality as t (id, org_id, channel_id, of_no_channel, event, body, post_id, created_at, place)`;
 
 /** Each fact with each webhook that asks for it, numbered by webhook. */
 const matchedFacts = (sql: Sql): Fragment => sql`

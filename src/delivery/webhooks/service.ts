@@ -7,10 +7,11 @@ import { getWebhook, pageOfAttempts, pageOfEvents } from './reading.ts';
 import { dropOldDeliveries, workOfWebhooks } from './retention.ts';
 import { replay } from './replay.ts';
 import { openSend } from './send.ts';
-import { listWebhooks, overdueWebhooks } from './store.ts';
+import { listAttemptsOfPost, listWebhooks, overdueWebhooks } from './store.ts';
 
 export type Webhooks = ReturnType<typeof openWebhooks>;
 
+const ATTEMPTS_OF_POST = 200;
 const KEPT_MS = 30 * 86_400_000;
 
 /** Opens the webhooks of organizations: which events they are sent, the deliveries and their outcome. */
@@ -35,6 +36,8 @@ export function openWebhooks(options: WebhooksOptions) {
       replay,
     }),
     list: (orgId: string) => listWebhooks(sql, orgId),
+    /** The latest attempts to deliver events of a post, oldest first. */
+    attemptsOfPost: (orgId: string, postId: string) => listAttemptsOfPost(sql, orgId, postId, ATTEMPTS_OF_POST),
     /** Actors to be woken by the reconciler. */
     overdue: (limit: number) => overdueWebhooks(sql, limit),
     /** Forgets what was over 30 days ago, at most `limit` attempts and deliveries of each; answers how many. */

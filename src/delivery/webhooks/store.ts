@@ -269,6 +269,21 @@ export const listAttempts = (
   order by a.id desc
   limit ${limit}`;
 
+/** The latest attempts to tell webhooks of a post, oldest first. */
+export const listAttemptsOfPost = (sql: Sql, orgId: string, postId: string, limit: number) =>
+  sql<Pick<WebhookAttemptRow, 'at' | 'event' | 'attempt' | 'status'>[]>`
+    select *
+    from (
+      select a.id, a.at, d.event, a.attempt, a.status
+      from webhook_deliveries d
+      join webhook_attempts a on a.delivery_id = d.id and a.org_id = d.org_id
+      where d.org_id = ${orgId}
+        and d.post_id = ${postId}
+      order by a.id desc
+      limit ${limit}
+    ) latest
+    order by id`;
+
 /** Events of a webhook after number `after`, in order. */
 export const listEvents = (
   sql: Sql,

@@ -1,4 +1,5 @@
 import type { Sql } from '../../platform/db/index.ts';
+import { timeline } from '../posts/index.ts';
 import type { ServerLimits } from './server-limits.ts';
 
 /** A channel without its credentials. */
@@ -96,8 +97,8 @@ export async function claimRenewal(
 }
 
 /**
- * Writes renewed credentials in place of those that were claimed; false: a person logged in meanwhile, whose login
- * counts.
+ * Writes renewed credentials in place of those that were claimed, which the post in the channel's slot is told; false: a
+ * person logged in meanwhile, whose login counts.
  */
 export async function saveRenewal(
   sql: Sql,
@@ -107,11 +108,19 @@ export async function saveRenewal(
   fresh: { credentials: string; tokenExpiresAt: Date | null },
 ): Promise<boolean> {
   const rows = await sql`
-    update channels
-    set credentials = ${fresh.credentials}, token_expires_at = ${fresh.tokenExpiresAt}, refresh_claim = null,
-      refresh_until = null, updated_at = now()
-    where org_id = ${orgId} and id = ${id} and credentials = ${seen} and deleted_at is null
-    returning 1`;
+    with renewed as (
+      update channels
+      set credentials = ${fresh.credentials}, token_expires_at = ${fresh.tokenExpiresAt}, refresh_claim = null,
+        refresh_until = null, updated_at = now()
+      where org_id = ${orgId} and id = ${id} and credentials = ${seen} and deleted_at is null
+      returning org_id, slot_post_id as id
+    ), ${timeline(sql, {
+      from: sql`renewed where id is not null`,
+      kind: 'token_refreshed',
+      message: 'The login of the channel was renewed',
+    })}
+    select 1
+    from renewed`;
   return rows.length > 0;
 }
 

@@ -10,6 +10,7 @@ import type { Sender } from './dispatch/send.ts';
 import type { settleOf } from './dispatch/settle.ts';
 import type {
   ChannelsPort,
+  DeliveriesPort,
   FollowUpsPort,
   Heartbeat,
   LinksPort,
@@ -33,6 +34,7 @@ export interface PostsOptions {
   billing: Pick<Billing, 'enabled' | 'quota' | 'lockOrg' | 'require'>;
   profiles: ProfilesPort;
   releaseIds: ReleaseIdsPort;
+  deliveries: DeliveriesPort;
   /** Of this start of this process; the host in the row. */
   incarnation: string;
   heartbeat: Heartbeat;

@@ -9,6 +9,7 @@ export { type PostMedia } from './row.ts';
 export { filesOfSettings } from './setting-files.ts';
 export type { LatenessFigures } from './dispatch/lateness.ts';
 export type {
+  DeliveriesPort,
   Heartbeat,
   ChannelSnapshot,
   Link,

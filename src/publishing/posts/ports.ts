@@ -182,6 +182,18 @@ export interface ReleaseIdsPort {
   check(of: { providerId: string; providerVersion: string; account: string }, releaseId: string): void;
 }
 
+/** An attempt to tell a webhook of a post; `status` 0: it did not answer. */
+export interface ToldWebhook {
+  at: Date;
+  event: string;
+  attempt: number;
+  status: number;
+}
+export interface DeliveriesPort {
+  /** The latest attempts to tell webhooks of a post, oldest first. */
+  attemptsOfPost(orgId: string, postId: string): Promise<readonly ToldWebhook[]>;
+}
+
 export interface ProfilesPort {
   /** The profile of a user, with the zone that their clocks are in. */
   profile(userId: string): Promise<{ timezone: string }>;

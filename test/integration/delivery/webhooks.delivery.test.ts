@@ -101,6 +101,22 @@ describe('webhook attempts', () => {
     );
   });
 
+  test('those to tell of a post are listed for it, oldest first, and for its organization alone [S117]', async () => {
+    receiver.answer = (response) => void response.writeHead(receiver.ledger.length === 1 ? 503 : 200).end();
+    const { id } = await addWebhook(host.webhooks, orgId, hook());
+    const [first] = await published();
+    const [second] = await published();
+    await settles(async () => expect(await stats(id)).toMatchObject({ total: 2, succeeded: 2 }));
+    const told = async (of: string, postId: string) =>
+      (await host.webhooks.attemptsOfPost(of, postId)).map(({ event, attempt, status }) => [event, attempt, status]);
+    expect(await told(orgId, first!)).toEqual([
+      ['post.published', 1, 503],
+      ['post.published', 2, 200],
+    ]);
+    expect(await told(orgId, second!)).toEqual([['post.published', 1, 200]]);
+    expect(await told(newId(), first!)).toEqual([]);
+  });
+
   test('a delivery ends with a successful second attempt [WH32]', async () => {
     receiver.answer = (response) => void response.writeHead(receiver.ledger.length === 1 ? 503 : 200).end();
     const { id } = await addWebhook(host.webhooks, orgId, hook());

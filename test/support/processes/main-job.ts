@@ -133,8 +133,10 @@ export async function mainJob(url: string, receiver: Receiver, sql: Database): P
 
   const timeline = await client.api(`/public/v1/posts/${postId}/timeline`, Timeline);
   expect(
-    timeline.items.map(({ kind }) => kind).filter((kind) => ['created', 'claimed', 'published'].includes(kind)),
-  ).toEqual(['created', 'claimed', 'published']);
+    timeline.items
+      .map(({ kind }) => kind)
+      .filter((kind) => ['created', 'claimed', 'published', 'webhook'].includes(kind)),
+  ).toEqual(['created', 'claimed', 'published', 'webhook']);
   const { posts } = await client.api(
     `/public/v1/posts?startDate=${new Date(date.getTime() - 60_000).toISOString()}&endDate=${new Date(date.getTime() + 60_000).toISOString()}`,
     z.object({ posts: z.array(z.object({ id: z.string(), state: z.string(), releaseURL: z.string().nullable() })) }),

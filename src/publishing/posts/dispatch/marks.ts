@@ -1,4 +1,5 @@
 import { groupCommit, type Sql } from '../../../platform/db/index.ts';
+import { timeline } from '../journal.ts';
 import { publishing } from '../state.ts';
 import type { Attempt } from './attempt.ts';
 
@@ -31,20 +32,29 @@ export async function saveHandle(
  */
 export const markSent = groupCommit(async (sql: Sql, attempts: readonly Attempt[]): Promise<boolean[]> => {
   const rows = await sql<{ n: number }[]>`
-    update posts p
-    set request_sent_at = now()
-    from unnest(
-      ${attempts.map(({ orgId }) => orgId)}::uuid[],
-      ${attempts.map(({ postId }) => postId)}::uuid[],
-      ${attempts.map(({ attempt }) => attempt)}::int[],
-      ${attempts.map(({ incarnation }) => incarnation)}::text[]
-    ) with ordinality as t (org_id, post_id, attempt, incarnation, n)
-    where p.org_id = t.org_id
-      and p.id = t.post_id
-      and p.attempt = t.attempt
-      and p.incarnation = t.incarnation
-      and ${publishing(sql)}
-    returning t.n::int`;
+    with sent as (
+      update posts p
+      set request_sent_at = now()
+      from unnest(
+        ${attempts.map(({ orgId }) => orgId)}::uuid[],
+        ${attempts.map(({ postId }) => postId)}::uuid[],
+        ${attempts.map(({ attempt }) => attempt)}::int[],
+        ${attempts.map(({ incarnation }) => incarnation)}::text[]
+      ) with ordinality as t (org_id, post_id, attempt, incarnation, n)
+      where p.org_id = t.org_id
+        and p.id = t.post_id
+        and p.attempt = t.attempt
+        and p.incarnation = t.incarnation
+        and ${publishing(sql)}
+      returning p.org_id, p.id, p.attempt, t.n::int
+    ), ${timeline(sql, {
+      from: sql`sent`,
+      kind: 'request_sent',
+      message: 'The request leaves; this network cannot be asked about it afterwards',
+      data: sql`jsonb_build_object('attempt', attempt)`,
+    })}
+    select n
+    from sent`;
   const held = new Set(rows.map(({ n }) => n));
   return attempts.map((_, index) => held.has(index + 1));
 });

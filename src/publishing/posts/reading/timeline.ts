@@ -1,5 +1,6 @@
 import { notFound } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
+import type { ToldWebhook } from '../ports.ts';
 
 export interface TimelineRow {
   at: Date;
@@ -8,9 +9,9 @@ export interface TimelineRow {
   data: unknown;
 }
 
-/** What happened to a post, oldest first. Throws `not_found`. */
+/** What happened to a post, and which webhooks were told of it, oldest first. Throws `not_found`. */
 export async function getTimeline(
-  { sql }: Pick<PostsDeps, 'sql'>,
+  { sql, deliveries }: Pick<PostsDeps, 'sql' | 'deliveries'>,
   orgId: string,
   postId: string,
 ): Promise<{ postId: string; items: TimelineRow[] }> {
@@ -23,5 +24,24 @@ export async function getTimeline(
       and p.deleted_at is null
     order by t.id`;
   if (rows.length === 0) throw notFound('Post not found');
-  return { postId, items: rows.filter(({ kind }) => kind !== null) };
+  const own = rows.filter(({ kind }) => kind !== null);
+  return { postId, items: merged(own, (await deliveries.attemptsOfPost(orgId, postId)).map(toldWebhook)) };
+}
+
+const toldWebhook = ({ at, event, attempt, status }: ToldWebhook): TimelineRow => ({
+  at,
+  kind: 'webhook',
+  message: status === 0 ? `A webhook did not answer to ${event}` : `A webhook answered ${status} to ${event}`,
+  data: { event, attempt, status },
+});
+
+/** Both in their order; what happened in one millisecond is told before whom it was told to. */
+function merged(own: readonly TimelineRow[], told: readonly TimelineRow[]): TimelineRow[] {
+  const items: TimelineRow[] = [];
+  let n = 0;
+  for (const row of own) {
+    while (n < told.length && told[n]!.at < row.at) items.push(told[n++]!);
+    items.push(row);
+  }
+  return [...items, ...told.slice(n)];
 }

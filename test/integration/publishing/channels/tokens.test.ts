@@ -5,7 +5,7 @@ import { testDatabase } from '../../../support/wire/database.ts';
 import { gate } from '../../../support/wire/eventually.ts';
 import { settles } from '../../../support/wire/settles.ts';
 import { handleOf, postOf } from '../../../support/worlds/providers.ts';
-import { openPublishing } from '../../../support/worlds/publishing/world.ts';
+import { admit, newPost, openPublishing, settled, startPublisher } from '../../../support/worlds/publishing/world.ts';
 import { startReceiver } from '../../../support/wire/receiver.ts';
 import { endWaitingFor } from '../../../support/wire/waiting-on-lock.ts';
 import { type SocialServer, startSocialServer } from '../../../support/peers/social-server.ts';
@@ -104,6 +104,18 @@ describe('an expired channel token', () => {
     await Promise.all(posts);
     expect(network.grants).toEqual(['refresh_token']);
     expect(network.statuses).toHaveLength(9);
+  });
+
+  test('is renewed for a post, whose timeline tells of it [S137, S117]', async () => {
+    const id = await connected(3_600);
+    await wait(id, 3_600);
+    await using publisher = await startPublisher({ url: db.url, ...beside() });
+    const post = newPost(id);
+    await admit(publisher, person.orgId, [post]);
+    await settled(db.sql, person.orgId);
+    expect(network.grants).toEqual(['refresh_token']);
+    const { items } = await publisher.posts.getTimeline(person.orgId, post.id);
+    expect(items.map(({ kind }) => kind)).toEqual(['created', 'claimed', 'token_refreshed', 'published']);
   });
 
   test('keeps what the network gave while the database is away [S137]', async () => {

@@ -162,7 +162,7 @@ test('the settling time counts from the request to the network, not from its ans
   expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 1 });
 });
 
-test('a network without a lookup leaves the decision to a person, and a second send needs a confirmation', async () => {
+test('a network without a lookup leaves the decision to a person, and a second send needs a confirmation [S117]', async () => {
   await using _running = await start();
   network.once = 'at-most-once';
   loseFirst(true);
@@ -180,6 +180,8 @@ test('a network without a lookup leaves the decision to a person, and a second s
     { topic: 'post.scheduled' },
     { topic: 'post.unconfirmed' },
   ]);
+  const { items } = await world.posts.getTimeline(orgId, post.id);
+  expect(items.map(({ kind }) => kind).slice(0, 3)).toEqual(['created', 'claimed', 'request_sent']);
 
   await expect(postActorOf(world, orgId, post.id).retry({ confirm: false })).rejects.toMatchObject({
     code: 'conflict',
