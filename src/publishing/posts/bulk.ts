@@ -151,6 +151,10 @@ const resumed = (sql: Sql): Fragment => {
     updated_at = now()`;
 };
 
+/** The post `p` was deleted with its channel `c`, no longer ago than it comes back with it. */
+export const returns = (sql: Sql): Fragment =>
+  sql`(p.deleted_at = c.deleted_at and c.deleted_at > now() - interval '30 days')`;
+
 const resumeWaiting = (sql: Sql, orgId: string): Fragment => sql`
     update posts p
     set ${resumed(sql)}
@@ -171,8 +175,7 @@ const restoreDeleted = (sql: Sql, orgId: string): Fragment => sql`
     from channel c, policy, posts b
     where p.org_id = ${orgId}
       and p.channel_id = c.id
-      and p.deleted_at = c.deleted_at
-      and c.deleted_at > now() - interval '30 days'
+      and ${returns(sql)}
       and p.state <> 'PUBLISHED'
       and b.org_id = p.org_id
       and b.id = p.id -- as it was before
@@ -191,6 +194,13 @@ const abandonThreads = (sql: Sql, orgId: string): Fragment => sql`
       and p.due_at is null
       and p.deleted_at is null
     returning p.id, p.org_id`;
+
+/** Of the items of each thread the first one: who is told of it is not told of those behind it. */
+const firstOfThreads = (sql: Sql, items: Fragment): Fragment => sql`(
+    select distinct on (coalesce(root_post_id, id)) *
+    from ${items}
+    order by coalesce(root_post_id, id), seq
+  )`;
 
 const RESUMED: Record<Payload<'post.resumed'>['reason'], string> = {
   channel: 'The channel works again',
@@ -245,7 +255,7 @@ export const resumePosts = (
   )}, ${announce(sql, {
     'post.resumed': { from: withChannel(sql, sql`resumed`), payload: pausedFact(sql, sql`${reason}::text`) },
     'post.failed': {
-      from: withChannel(sql, sql`given_up`),
+      from: withChannel(sql, firstOfThreads(sql, sql`given_up`)),
       payload: { ...failedFact(sql), detail: sql`detail`, attempts: sql`attempt`, retryable: sql`false` },
     },
   })}, ${followUps.plan(sql, sql`(select *, null::jsonb as settings from given_up)`)}, next as (

@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
-import { owed, paymentPolicy } from '../bulk.ts';
+import { owed, paymentPolicy, returns } from '../bulk.ts';
 import { postFact, timeline, withChannel } from '../journal.ts';
 import { followingDate, type Following } from '../recurrence.ts';
 import type { PostsDeps } from '../deps.ts';
@@ -72,7 +72,7 @@ export async function catchUpStopped(sql: Sql, orgId: string, channelId: string)
     sql`
       c.id = ${channelId}
       and ${queued(sql)}
-      and (p.detail = 'paused' and p.deleted_at is null or p.deleted_at = c.deleted_at)
+      and (p.detail = 'paused' and p.deleted_at is null or ${returns(sql)})
       and not p.on_brake
       and not ${lacksRoom(sql)}
       and policy.choice <> 'drop'

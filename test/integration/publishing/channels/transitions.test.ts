@@ -265,6 +265,17 @@ describe('reconnecting a channel', () => {
     expect(await details(id)).toEqual({ root: 'ERROR missed', reply: 'ERROR missed' });
   });
 
+  test('tells once of a thread that the policy drops when its channel comes back [S135]', async () => {
+    const { id } = await login();
+    const root = await post(id, 'root', { hours: -1 });
+    await post(id, 'reply', { root, due: false });
+    await db.sql`update organizations set settings = '{"reconnectPolicy":"drop"}' where id = ${orgId}`;
+    await channels.remove(orgId, id);
+    await login();
+    expect(await details(id)).toEqual({ root: 'ERROR missed', reply: 'ERROR missed' });
+    expect((await topics()).filter((topic) => topic === 'post.failed')).toHaveLength(1);
+  });
+
   test.each([
     ['publish', { coming: 'QUEUE scheduled', 'hour late': 'QUEUE scheduled', 'day late': 'QUEUE paused' }],
     ['ask', { coming: 'QUEUE scheduled', 'hour late': 'QUEUE paused', 'day late': 'QUEUE paused' }],
@@ -427,11 +438,16 @@ describe('removing a channel', () => {
   test('is final for the posts after 30 days, while the channel stays the same [S136]', async () => {
     const { id } = await login();
     await post(id, 'soon');
+    const daily = { days: 'FREQ=DAILY', timezone: 'UTC', local: '2020-01-01T00:00:00.000', until: null, left: null };
+    const series = await post(id, 'series', { hours: -48 });
+    await db.sql`update posts set recurrence = ${db.sql.json({ ...daily, inter: null })} where id = ${series}`;
     await channels.remove(orgId, id);
     await db.sql`update channels set deleted_at = deleted_at - interval '31 days' where id = ${id}`;
     await db.sql`update posts set deleted_at = deleted_at - interval '31 days' where channel_id = ${id}`;
+    await db.sql`truncate outbox`;
     expect(await login()).toMatchObject({ id });
-    expect([await details(id), await nextDue(id)]).toEqual([{ soon: 'deleted' }, null]);
+    expect([await details(id), await nextDue(id)]).toEqual([{ soon: 'deleted', series: 'deleted' }, null]);
+    expect(await topics()).toEqual(['channel.connected']); // nothing is told of what stays deleted
   });
 });
 
