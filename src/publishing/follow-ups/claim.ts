@@ -1,6 +1,6 @@
 import { dealt, type Fragment, groupCommit, type Sql } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
-import { braked, HEARTBEAT_TIMEOUT_MS, labelsOf, snapshot, timeline } from '../posts/index.ts';
+import { braked, HEARTBEAT_TIMEOUT_MS, labelsOf, orgIsDisabled, snapshot, timeline } from '../posts/index.ts';
 import { hasOpenItems } from './plan.ts';
 import { FOLLOW_UP_CLAIM_MS, type FollowUp } from './row.ts';
 
@@ -112,8 +112,12 @@ const lockedFollowUps = (sql: Sql): Fragment => sql`
         for key share of c -- a brake that is put on waits, or is seen
         skip locked`;
 
-/** A brake stands on the row `f` of the post `p`, in the channel `c` that is to act: only look-ups go on. */
-const isHeld = (sql: Sql): Fragment => sql`(f.state = 'waiting' and ${braked(sql, labelsOf(sql))})`;
+/**
+ * A brake stands on the row `f` of the post `p`, in the channel `c` that is to act, or its organization is disabled: only
+ * look-ups go on.
+ */
+const isHeld = (sql: Sql): Fragment =>
+  sql`(f.state = 'waiting' and (${braked(sql, labelsOf(sql))} or ${orgIsDisabled(sql)}))`;
 
 const claimFound = (sql: Sql, incarnation: string): Fragment => sql`
         update post_follow_ups f

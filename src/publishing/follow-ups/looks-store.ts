@@ -1,5 +1,5 @@
 import { dealt, type Fragment, type Sql } from '../../platform/db/index.ts';
-import { braked, published, snapshot } from '../posts/index.ts';
+import { braked, orgIsDisabled, published, snapshot } from '../posts/index.ts';
 import type { ChannelSnapshot } from '../posts/index.ts';
 import type { PlugValue } from './row.ts';
 
@@ -73,7 +73,8 @@ export async function claimLooks(sql: Sql, { orgId, channelId }: LookedAt, claim
     )
     select k.id, k.org_id as "orgId", k.channel_id as "channelId", k.claim, k.plug_function as plug, k.fields,
       k.ran_until::text as "ranUntil", now()::text as until, coalesce(
-        c.disabled or c.refresh_needed or ${braked(sql, { group: sql`''`, tags: sql`'{}'` })}, true) as "isStopped",
+        c.disabled or c.refresh_needed or ${braked(sql, { group: sql`''`, tags: sql`'{}'` })}
+          or ${orgIsDisabled(sql)}, true) as "isStopped",
       case when c.id is not null then ${snapshot(sql)} end as channel
     from claimed k
     left join channels c on c.id = k.channel_id and c.org_id = k.org_id and c.deleted_at is null`;

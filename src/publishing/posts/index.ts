@@ -44,6 +44,6 @@ export { dropPosts, pausePosts, resumePosts } from './bulk.ts';
 export { catchUpStopped } from './dispatch/catch-up.ts';
 export { insertTimeline, postFact, timeline, withChannel } from './journal.ts';
 export { postsRetention } from './retention.ts';
-export { braked, inFlight, labelsOf, published, queued } from './state.ts';
+export { braked, inFlight, labelsOf, orgIsDisabled, published, queued } from './state.ts';
 export { BrakeTarget, marksOfNewChannel } from './brake/brakes.ts';
 export { type CampaignFields, type CampaignRow, campaignsRetention } from './campaigns/store.ts';

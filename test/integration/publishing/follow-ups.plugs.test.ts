@@ -132,6 +132,29 @@ test('a brake holds what waits, and no look-up; what waits goes on when it is of
   await settles(() => expect(madeBelow(held.id)).toHaveLength(1));
 });
 
+test('what waits in a disabled organization goes on when that is enabled [S211]', async () => {
+  const { orgId, channelIds } = await seedOrg(db.sql, 2);
+  const [channelId, second] = channelIds as [string, string];
+  const settings = {
+    'plug--fake-repost-from--active': true,
+    'plug--fake-repost-from--integrations': [{ id: second }],
+  };
+  const post = newPost(channelId, { settings });
+  await db.sql`update channels set brakes = ${[`campaign:${post.group}`]} where id = ${second}`;
+  await admit(world, orgId, [post]);
+  await settled(db.sql, orgId);
+  const { admin, followUps } = world.context;
+  const by = { userId: null, impersonatorId: null, ip: null };
+  await admin.orgs.change(by, orgId, { disabled: true });
+  await db.sql`update channels set brakes = '{}' where id = ${second}`;
+  await makeDue(world, post.id);
+  expect((await followUps.claimFollowUps(orgId, post.id)).claimed).toEqual([]);
+  expect(madeBelow(post.id)).toEqual([]);
+  await admin.orgs.change(by, orgId, { disabled: false });
+  await makeDue(world, post.id);
+  await settles(() => expect(madeBelow(post.id)).toHaveLength(1));
+});
+
 test('what a stopped channel may have done is looked up all the same, and nobody can say it of a deleted one [PL12]', async () => {
   const { orgId, channelIds } = await seedOrg(db.sql, 3);
   const [channelId, second, third] = channelIds as [string, string, string];

@@ -96,6 +96,18 @@ test('a post of a series beyond the plan waits, uncounted, and says why; with ro
   await expect(admit(world, org.orgId, [newPost(org.channelId)])).rejects.toMatchObject({ code: 'limit_exceeded' });
 });
 
+test('a post that has room waits on while its organization is disabled [S120, S211]', async () => {
+  const id = await overLimit();
+  const by = { userId: null, impersonatorId: null, ip: null };
+  await world.context.admin.orgs.change(by, org.orgId, { disabled: true });
+  await allow(2);
+  await lookAgain();
+  expect((await stateOf(db.sql, id)).detail).toBe('paused');
+  await world.context.admin.orgs.change(by, org.orgId, { disabled: false });
+  await lookAgain();
+  expect(await stateOf(db.sql, id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled', errorKind: null });
+});
+
 test('a post that has room and whose channel is stopped waits on for that, and says so [S120, S137]', async () => {
   const id = await overLimit();
   await db.sql`update channels set refresh_needed = true where id = ${org.channelId}`;
