@@ -14,8 +14,11 @@ export interface Pace {
   per: 'account' | 'app';
   posts: number;
   ms: number;
-  /** Only first items count, as the network counts comments and replies apart. Default: all that a channel makes. */
-  of?: 'posts';
+  /**
+   * What counts, where the network counts apart: first items, or what stands below or behind them (comments, replies
+   * and later items of threads). Default: all that a channel makes.
+   */
+  of?: 'posts' | 'comments';
 }
 
 /** What a network takes in one post, or in one item of a thread. */

@@ -21,7 +21,11 @@ export default social({
   login: { kind: 'credentials' },
   once: 'read-back',
   threads: 'comment',
-  pace: [{ per: 'account', posts: 1, ms: 1_800_000, of: 'posts' }],
+  pace: [
+    { per: 'account', posts: 1, ms: 1_800_000, of: 'posts' },
+    { per: 'account', posts: 1, ms: 20_000, of: 'comments' },
+    { per: 'account', posts: 50, ms: 86_400_000, of: 'comments' },
+  ],
   limits: { text: 300, unit: 'characters', media: 0, mediaTypes: [] },
   settings: Settings,
   plugs: plugsOf('moltbook', ['auto-comment', 'comment-from']),

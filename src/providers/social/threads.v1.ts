@@ -42,7 +42,10 @@ export default social({
   ),
   once: 'two-phase',
   threads: 'reply',
-  pace: [{ per: 'account', posts: 250, ms: 86_400_000, of: 'posts' }],
+  pace: [
+    { per: 'account', posts: 250, ms: 86_400_000, of: 'posts' },
+    { per: 'account', posts: 1_000, ms: 86_400_000, of: 'comments' },
+  ],
   limits: {
     text: 500,
     unit: 'emoji-bytes',

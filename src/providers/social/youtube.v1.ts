@@ -42,7 +42,11 @@ export default social({
   once: 'two-phase',
   threads: 'comment',
   processesWithinMs: 6 * 3_600_000,
-  pace: [{ per: 'app', posts: 100, ms: 86_400_000, of: 'posts' }],
+  pace: [
+    { per: 'app', posts: 100, ms: 86_400_000, of: 'posts' },
+    // half of the 10,000 units of a project, of which a comment takes 50: the rest is for thumbnails and readings
+    { per: 'app', posts: 100, ms: 86_400_000, of: 'comments' },
+  ],
   limits: {
     text: 5_000,
     unit: 'bytes',

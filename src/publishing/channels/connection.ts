@@ -122,12 +122,16 @@ export async function connectChannel(
   };
 }
 
-/** An account and an app are counted once, in whatever organizations their channels are. */
+/**
+ * An account and an app are counted once, in whatever organizations their channels are; what counts apart has a window
+ * of its own, also where that is as long as another.
+ */
 export const pacesOf = ({ id, pace = [] }: SocialAdapter, account: string, app: App | undefined): Connected['paces'] =>
   pace
     .map(({ per, posts, ms, of }) => {
       const whose = per === 'account' ? account : app?.clientId || app?.consumerKey || '';
-      return { key: `${id} ${per} ${ms} ${whose}`, per, posts, ms, of };
+      const counted = of === undefined ? per : `${per}:${of}`;
+      return { key: `${id} ${counted} ${ms} ${whose}`, per, posts, ms, of };
     })
     .toSorted((a, b) => (a.key < b.key ? -1 : 1));
 

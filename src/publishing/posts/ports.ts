@@ -41,8 +41,8 @@ export interface Paced {
   per: 'account' | 'app';
   posts: number;
   ms: number;
-  /** Only first items count; undefined: all that a channel makes. */
-  of?: 'posts' | undefined;
+  /** First items alone count, or what stands below or behind them; undefined: all that a channel makes. */
+  of?: 'posts' | 'comments' | undefined;
 }
 
 /** A connected channel with a fresh token. */

@@ -204,6 +204,15 @@ describe('what an outcome writes', () => {
       expect(said(failure('lost'), { isResend: true })).toMatchObject({ lookUpInMs: 0, slot: 'hold' });
     });
   });
+  test.each([
+    [{ kind: 'paced', againMs: 7_000 } as const, true],
+    [{ kind: 'paced', againMs: 7_000, of: 'posts' } as const, true],
+    [{ kind: 'paced', againMs: 7_000, of: 'comments' } as const, false],
+    [{ kind: 'circuit_open', againMs: 7_000 } as const, true],
+    [{ kind: 'preparing', againMs: 7_000 } as const, false],
+    [failure('rate_limited'), true],
+    [failure('unavailable'), false],
+  ])('the channel rests after %j: %s', (outcome, rests) => expect(settle(claimed(), outcome).rests).toBe(rests));
   test('handed back is as it was', () => {
     expect(said({ kind: 'not-sent' })).toMatchObject({
       detail: 'scheduled',

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
 import type { Attempt, AttemptOutcome, ClaimedPost } from './dispatch/attempt.ts';
-import type { Connected } from './ports.ts';
+import type { Connected, Paced } from './ports.ts';
 import type { Settlement } from './dispatch/settle.ts';
 
 const SECOND = 1_000;
@@ -126,6 +126,7 @@ const settlement = (
   released: null,
   dueInMs: null,
   lookUpInMs: null,
+  rests: false,
   failed: false,
   slot: 'free',
   data: null,
@@ -201,6 +202,7 @@ function settleOutcome(
       errorKind,
       error,
       dueInMs,
+      rests: errorKind === 'rate_limited',
       failed: true,
       kind: errorKind === 'rate_limited' ? 'rate_limited' : 'retry_planned',
       message: error,
@@ -226,6 +228,7 @@ function settleOutcome(
     settlement(claimed, {
       detail: attemptsFailed > 0 ? 'retrying' : 'scheduled',
       dueInMs: inMs,
+      rests: kind !== 'accepted',
       kind,
       message,
       data: { inMs },
@@ -253,7 +256,10 @@ function settleOutcome(
     case 'preparing':
       return later('accepted', 'The network gets ready for the post', outcome.againMs);
     case 'paced':
-      return later('rate_limited', 'The account or the app has posted as often as the network allows', outcome.againMs);
+      return {
+        ...later('rate_limited', 'The account or the app has posted as often as the network allows', outcome.againMs),
+        rests: outcome.of !== 'comments', // the posts of the channel have places of their own
+      };
     case 'circuit_open':
       return later(
         'circuit_open',
@@ -328,6 +334,10 @@ function settleOutcome(
 /** What the network is asked about next, where it has to be: of what is sent again a scan asks, where nobody does that. */
 export const lookUpOf = ({ detail, lookUpInMs, resends }: Settlement): 'unconfirmed' | 'processing' | undefined =>
   lookUpInMs === null || resends ? undefined : detail === 'processing' ? 'processing' : 'unconfirmed';
+
+/** The windows in which something counts; without `made`: those in which all counts that a channel makes. */
+export const pacesFor = <P extends Pick<Paced, 'of'>>(paces: readonly P[], made?: Paced['of']): P[] =>
+  paces.filter(({ of }) => of === undefined || of === made);
 
 /** A post is not sent by accident when its date is so long ago. */
 export const PAST_MS = 24 * HOUR;

@@ -1,7 +1,8 @@
 import { AppError, type FieldError, isId } from '../../../platform/kernel/index.ts';
 import { limitsOfItem } from '../../../providers/registry/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import type { LoginFacts } from '../ports.ts';
+import type { LoginFacts, Paced } from '../ports.ts';
+import { pacesFor } from '../rules.ts';
 import { type CreateBody, dateShiftOf, readBody, type SentBody } from './body.ts';
 import { findChannelSummaries } from './channels.ts';
 import { findIssues } from './faults.ts';
@@ -117,6 +118,9 @@ const isQueued = (type: SentBody['type'], root: JudgedElement['root']): boolean 
 
 /** Shorter windows say nothing about a day. */
 const LEAST_WINDOW_MS = 60_000;
+/** The windows that a post takes a place in, as far as they say something about a day. */
+const dayPaces = <P extends Pick<Paced, 'of' | 'ms'>>(paces: readonly P[]): P[] =>
+  pacesFor(paces, 'posts').filter(({ ms }) => ms >= LEAST_WINDOW_MS);
 
 /** Finds out what may come to each element that has a channel. */
 async function lookAhead(
@@ -131,7 +135,7 @@ async function lookAhead(
   );
   const asked = known.filter(({ to: { channel, rules }, date }) => {
     const ends = channel.tokenExpiresAt !== null && date !== undefined && channel.tokenExpiresAt <= date;
-    return ends || rules.pace.some(({ ms }) => ms >= LEAST_WINDOW_MS);
+    return ends || dayPaces(rules.pace).length > 0;
   });
   const channelIds = [...new Set(asked.map(({ to }) => to.channel.id))];
   const [logins, overLimit] = await Promise.all([
@@ -139,8 +143,7 @@ async function lookAhead(
     findOverLimit(deps, orgId, elements),
   ]);
   const byChannel = new Map(logins.map((login) => [login.channelId, login]));
-  const windowsOf = ({ to }: Pick<Outlook, 'to'>) =>
-    (byChannel.get(to.channel.id)?.paces ?? []).filter(({ ms }) => ms >= LEAST_WINDOW_MS);
+  const windowsOf = ({ to }: Pick<Outlook, 'to'>) => dayPaces(byChannel.get(to.channel.id)?.paces ?? []);
   const dated = known.flatMap(({ date, ...one }, n) => (date ? [{ ...one, n, date }] : []));
   const neighbours = await findNeighbours(deps.sql, orgId, {
     planned: dated.map(({ n, to, date, element: { value } }) => ({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PROVIDER_FAILURES } from '../../../platform/kernel/index.ts';
 import type { Published } from '../../../providers/registry/index.ts';
-import type { ChannelSnapshot, Link } from '../ports.ts';
+import type { ChannelSnapshot, Link, Paced } from '../ports.ts';
 import type { ClaimColumns } from '../row.ts';
 
 /** One attempt at one post: whoever reports on it names all of it, and the row refuses what is stale. */
@@ -61,17 +61,17 @@ export const HeldBack = z.object({ held: z.string() });
 
 /**
  * What became of one attempt. `preparing`: the network is not ready for it yet, and nothing is public. `paced`: the
- * account or the app has posted as often as the network allows, and nothing was sent. `circuit_open`: the network answers
- * nobody, and nothing was sent. `expired`: it dropped what it was given, and nothing was published. `held`: it has the
- * post, and shows it to nobody before a person acts there. `absent`: the network does not show it; `mayArriveMs`: for how
- * long its request may still arrive there, whose answer was lost. `not-sent`: no request has left, and this host will not
- * send it.
+ * account or the app has posted as often as the network allows, and nothing was sent; `of`: what counts in the window
+ * that is used up. `circuit_open`: the network answers nobody, and nothing was sent. `expired`: it dropped what it was
+ * given, and nothing was published. `held`: it has the post, and shows it to nobody before a person acts there.
+ * `absent`: the network does not show it; `mayArriveMs`: for how long its request may still arrive there, whose answer
+ * was lost. `not-sent`: no request has left, and this host will not send it.
  */
 export type AttemptOutcome =
   | { kind: 'published'; release: Published }
   | { kind: 'processing'; processingMs: number }
   | { kind: 'preparing'; againMs: number }
-  | { kind: 'paced'; againMs: number }
+  | { kind: 'paced'; againMs: number; of?: Paced['of'] }
   | { kind: 'circuit_open'; againMs: number }
   | { kind: 'expired' }
   | { kind: 'held'; message: string }

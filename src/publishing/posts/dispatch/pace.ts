@@ -1,32 +1,32 @@
 import type { Database } from '../../../platform/db/index.ts';
 import type { Paced } from '../ports.ts';
 import { publishing } from '../state.ts';
-import type { Attempt, ClaimedPost } from './attempt.ts';
+import type { Attempt, AttemptOutcome, ClaimedPost } from './attempt.ts';
+
+/** A window is used up for so long. */
+export type PacedOut = Extract<AttemptOutcome, { kind: 'paced' }>;
 
 class UsedUp extends Error {
-  readonly waitMs: number;
-  constructor(waitMs: number) {
+  readonly outcome: PacedOut;
+  constructor(outcome: PacedOut) {
     super();
-    this.waitMs = waitMs;
+    this.outcome = outcome;
   }
 }
 
-/** The windows in which more counts than first items of posts. */
-export const beyondPosts = (paces: readonly Paced[]): Paced[] => paces.filter(({ of }) => of !== 'posts');
-
 /**
- * Takes a post, or what follows one, out of each window, or out of none: answers how long to wait, in milliseconds, where one is used up. The
- * rows are those of all processes, so that channels of one account or app share what their network allows. What was
+ * Takes a post, or what follows one, out of each window, or out of none: answers how long to wait where one is used up.
+ * The rows are those of all processes, so that channels of one account or app share what their network allows. What was
  * prepared ahead counts from now on.
  */
 export async function takePaces(
   sql: Database,
   paces: readonly Paced[],
   claimed?: Pick<ClaimedPost, keyof Attempt | 'saved'>,
-): Promise<number | undefined> {
+): Promise<PacedOut | undefined> {
   try {
     await sql.begin(async (transaction) => {
-      for (const { key, posts, ms } of paces) {
+      for (const { key, posts, ms, of } of paces) {
         const taken = await transaction`
           insert into network_paces as p (key, posts, until)
           values (${key}, 1, now() + ${ms}::float8 * interval '1 ms')
@@ -41,7 +41,7 @@ export async function takePaces(
           select ceil(extract(epoch from until - now()) * 1000)::float8 as "waitMs"
           from network_paces
           where key = ${key}`;
-        throw new UsedUp(Math.max(window?.waitMs ?? 0, 1));
+        throw new UsedUp({ kind: 'paced', againMs: Math.max(window?.waitMs ?? 0, 1), of });
       }
       if (claimed?.saved !== undefined)
         await transaction`
@@ -55,7 +55,7 @@ export async function takePaces(
     });
     return undefined;
   } catch (error) {
-    if (error instanceof UsedUp) return error.waitMs;
+    if (error instanceof UsedUp) return error.outcome;
     throw error;
   }
 }

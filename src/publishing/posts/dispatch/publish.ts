@@ -2,10 +2,10 @@ import { ProviderError } from '../../../platform/kernel/index.ts';
 import type { Handle, Prepared } from '../../../providers/registry/index.ts';
 import { cleanJson, failureBefore, failureOf, released, waitOf } from './answers.ts';
 import type { Connected } from '../ports.ts';
-import { CALL_MS, PROCESSES_WITHIN_MS } from '../rules.ts';
+import { CALL_MS, pacesFor, PROCESSES_WITHIN_MS } from '../rules.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
 import { markSent, saveHandle } from './marks.ts';
-import { beyondPosts, takePaces } from './pace.ts';
+import { takePaces } from './pace.ts';
 import { callMsOf, type CallTime, hasHung, inTime, postOf, type Ready, type SenderDeps, settingsOf } from './calls.ts';
 import { REPLACED, type Work } from './work.ts';
 
@@ -50,8 +50,8 @@ async function callAdapter(deps: SenderDeps, work: Work, ready: Ready, call: Cal
   const { claimed } = work;
   const { connected } = ready;
   try {
-    const pacedMs = await takePlaces(deps, claimed, connected);
-    if (pacedMs !== undefined) return { kind: 'paced', againMs: pacedMs };
+    const paced = await takePlaces(deps, claimed, connected);
+    if (paced) return paced;
     await expectSafe(deps, work);
     work.stage = 'calling';
     work.callMs = callMsOf(ready);
@@ -102,7 +102,7 @@ const timeOf = (work: Work): CallTime | undefined =>
 
 /** Counts the post where its network allows so many; one that goes on where an attempt stopped has been counted. */
 async function takePlaces({ sql }: SenderDeps, claimed: ClaimedPost, { paces }: Connected) {
-  const counted = claimed.isLater ? beyondPosts(paces) : paces;
+  const counted = pacesFor(paces, claimed.isLater ? 'comments' : 'posts');
   return counted.length > 0 && !claimed.isCounted ? takePaces(sql, counted, claimed) : undefined;
 }
 

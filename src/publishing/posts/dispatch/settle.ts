@@ -48,6 +48,8 @@ export interface Settlement extends Attempt {
   dueInMs: number | null;
   /** The next look-up or poll, from now. */
   lookUpInMs: number | null;
+  /** Nothing of the channel goes out before the next attempt. */
+  rests: boolean;
   /** Counts towards giving up. */
   failed: boolean;
   /** `hold`: kept for a while from now on; `keep`: as long as was said before. */
@@ -161,7 +163,7 @@ const inputOf = (sql: Sql, input: Fragment): Fragment => sql`
           n int, "orgId" uuid, "channelId" uuid, "postId" uuid, attempt int, incarnation text, state text, detail text,
           "errorKind" text, error text, "releaseId" text, "releaseUrl" text, released jsonb, "dueInMs" float8,
           "lookUpInMs" float8, failed boolean, slot text, kind text, message text, data jsonb, topic text,
-          retryable boolean, forgets boolean, "claimsNext" boolean
+          retryable boolean, forgets boolean, "claimsNext" boolean, rests boolean
         )`;
 
 const lockedChannels = (sql: Sql): Fragment => sql`
@@ -231,7 +233,7 @@ const byChannel = (sql: Sql): Fragment => sql`
           array_agg(s.id) filter (where s.slot = 'free') as freed,
           array_agg(s.id) filter (where s.slot = 'hold') as held,
           min(s.due_at) filter (where ${ready(sql, 's')}) as due_at,
-          max(s.due_at) filter (where s.kind in ('rate_limited', 'circuit_open')) as rests_until,
+          max(s.due_at) filter (where s.rests) as rests_until,
           min(s.n) filter (where s.goes_on) as n,
           (array_agg(coalesce(s.root_post_id, s.id)) filter (where s.goes_on))[1] as thread
         from channel c
@@ -316,7 +318,7 @@ const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`
         returning ${post.names(sql, 'fact', 'p')}, p.seq, p.look_up_at, p.on_brake,
           p.detail = 'paused' and ${orgIsDisabled(sql)} as disabled,
           case when i.state = 'PUBLISHED' and p.root_post_id is null then p.settings end as settings,
-          i.n, i.slot, i.kind, i.message, i.data, i.topic, i.retryable,
+          i.n, i.slot, i.kind, i.message, i.data, i.topic, i.retryable, i.rests,
           i."claimsNext" and i.state = 'PUBLISHED' and i.slot = 'free' and c.slot_post_id = p.id
             and c.slot_incarnation = ${incarnation} and not c.stopped and c.deleted_at is null as goes_on`;
 

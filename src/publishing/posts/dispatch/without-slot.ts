@@ -2,11 +2,11 @@ import { type Limiter, LimiterClosed, type LimiterPlace } from '../../../platfor
 import { AppError, isBusy } from '../../../platform/kernel/index.ts';
 import type { Held, Published } from '../../../providers/registry/index.ts';
 import type { ChannelSnapshot, Connected } from '../ports.ts';
-import { CALL_MS, HEARTBEAT_FRESH_MS } from '../rules.ts';
+import { CALL_MS, HEARTBEAT_FRESH_MS, pacesFor } from '../rules.ts';
 import { clean, type Failure, failureBefore, failureOf, released } from './answers.ts';
 import type { AttemptOutcome } from './attempt.ts';
 import { hasHung, inTime, type SenderDeps } from './calls.ts';
-import { beyondPosts, takePaces, waitOfPaces } from './pace.ts';
+import { type PacedOut, takePaces, waitOfPaces } from './pace.ts';
 import { NotSent } from './publish.ts';
 import { OVER } from './work.ts';
 
@@ -36,9 +36,6 @@ export interface Making {
 }
 /** What became of it. */
 export type MadeOutcome = Exclude<AttemptOutcome, { kind: 'processing' | 'preparing' | 'expired' }>;
-
-/** The pace of the channel is used up for so long. */
-type PacedOut = Extract<AttemptOutcome, { kind: 'paced' }>;
 
 /** The part of a sender that makes them. */
 export const callsWithoutSlot = (deps: SenderDeps) => ({
@@ -70,7 +67,7 @@ export const callsWithoutSlot = (deps: SenderDeps) => ({
   },
   /**
    * The same for what has time: behind follow-ups too, by few places of its own, and not while the pace of the channel
-   * is used up. It takes nothing from the pace, which is counted in posts.
+   * is used up, but for one of posts or of comments alone. It takes nothing from the pace, which counts what is made.
    */
   async readWithoutSlot(
     caller: WithoutSlot,
@@ -82,7 +79,7 @@ export const callsWithoutSlot = (deps: SenderDeps) => ({
         deps,
         caller,
         async (connected, ended) => {
-          const againMs = await waitOfPaces(sql, beyondPosts(connected.paces));
+          const againMs = await waitOfPaces(sql, pacesFor(connected.paces));
           if (againMs !== undefined) return { kind: 'paced', againMs } as const;
           await inTime(clock, read(connected), ended);
           return undefined;
@@ -113,9 +110,9 @@ async function makeOnce(
   }: { making: Making | undefined; connected: Connected; ended: AbortController; call: Called },
 ): Promise<AttemptOutcome> {
   if (!making) return { kind: 'unsupported', message: 'The network has no such thing' };
-  const counted = beyondPosts(paces);
-  const pacedMs = counted.length > 0 ? await takePaces(deps.sql, counted) : undefined;
-  if (pacedMs !== undefined) return { kind: 'paced', againMs: pacedMs };
+  const counted = pacesFor(paces, 'comments');
+  const paced = counted.length > 0 ? await takePaces(deps.sql, counted) : undefined;
+  if (paced) return paced;
   expectHeld(deps, caller);
   if (making.markSent) {
     if (!(await making.markSent())) throw new NotSent();

@@ -17,6 +17,7 @@ import {
 } from '../../../support/worlds/publishing/world.ts';
 
 const HOUR = 3_600_000;
+const USED_UP = 'The account or the app has posted as often as the network allows';
 
 let db: TestDatabase;
 let network: Network;
@@ -55,10 +56,7 @@ const timelineOf = (postId: string) =>
     select kind, message from post_timeline where post_id = ${postId} order by id`;
 const isPaced = (channelId: string, postId: string) =>
   settles(async () => {
-    expect((await timelineOf(postId)).at(-1)).toEqual({
-      kind: 'rate_limited',
-      message: 'The account or the app has posted as often as the network allows',
-    });
+    expect((await timelineOf(postId)).at(-1)).toEqual({ kind: 'rate_limited', message: USED_UP });
     expect((await channelOf(channelId)).held).toBe(false);
   });
 /** As when the window is over. */
@@ -146,6 +144,32 @@ describe('the pace of a network', () => {
     const second = newPost(channelId);
     await admit(world, orgId, [second]);
     await isPaced(channelId, second.id);
+  });
+
+  test('of comments alone holds later items and comments, and neither posts nor reads', async () => {
+    await using _running = await start([
+      { per: 'account', posts: 9, ms: HOUR, of: 'posts' },
+      { per: 'account', posts: 1, ms: HOUR, of: 'comments' },
+    ]);
+    const below = belowPosts(network);
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const root = newPost(channelId);
+    const { group, id: rootPostId } = root;
+    const reply = newPost(channelId, { group, rootPostId, parentPostId: rootPostId, content: 'reply' });
+    const last = newPost(channelId, { group, rootPostId, parentPostId: reply.id, content: 'last' });
+    await admit(world, orgId, [root, reply, last]);
+    await isPaced(channelId, last.id);
+    expect(network.asked.map(({ postId }) => postId)).toEqual([root.id, reply.id]);
+    expect((await channelOf(channelId)).restsMs).toBeNull();
+
+    const other = newPost(channelId, { settings: { firstComment: 'First' } });
+    await admit(world, orgId, [other]);
+    await settles(async () => expect((await timelineOf(other.id)).map(({ message }) => message)).toContain(USED_UP));
+    expect(await stateOf(db.sql, other.id)).toMatchObject({ state: 'PUBLISHED' });
+    expect(below.made).toEqual([]);
+    expect(await windows()).toEqual([1, 2]);
+    const caller = { orgId, channelId, channel: await snapshotOf(channelId), heldSince: 0, leaseMs: 120_000 };
+    expect(await world.posts.readWithoutSlot(caller, async () => {})).toBeUndefined();
   });
 
   test('is held where many posts are due at the same time', async () => {

@@ -240,6 +240,13 @@ describe('warnings of preflight', () => {
     expect(await warned(on(id, { date: later(6 * HOUR) }))).toEqual([]);
   });
 
+  test('nothing of a pace of comments alone, in which no post counts [S116]', async () => {
+    network.declares = { pace: [{ per: 'account', posts: 1, ms: DAY, of: 'comments' }] };
+    const id = await fresh();
+    const entries = await preflight(schedule({ posts: ['<p>1</p>', '<p>2</p>'].map((text) => element(id, text)) }));
+    expect(entries.map(({ warnings }) => warnings)).toEqual([[], []]);
+  });
+
   test('a local date that the clocks of its zone skip, or show twice [S116, S104]', async () => {
     const shiftOf = async (date: string, timezone?: string) => {
       const { body } = await ann.client.post('/posts/preflight', schedule({ date, timezone }));
