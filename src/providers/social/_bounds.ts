@@ -15,8 +15,8 @@ export interface Pace {
   posts: number;
   ms: number;
   /**
-   * What counts, where the network counts apart: first items, or what stands below or behind them (comments, replies
-   * and later items of threads). Default: all that a channel makes.
+   * What counts, where the network counts apart: first items and reposts, or what stands below or behind them
+   * (comments, replies and later items of threads). Default: all that a channel makes.
    */
   of?: 'posts' | 'comments';
 }

@@ -46,6 +46,7 @@ const send = (
     const doable = doableOf(deps, task, followUp, connected);
     return (
       doable && {
+        countsAs: task.act === 'repost' ? 'posts' : 'comments',
         markSent: doable.find ? undefined : () => markFollowUpSent(deps.sql, followUp),
         send: () => doable.send(handleOf(deps, followUp)),
       }

@@ -41,7 +41,7 @@ export interface Paced {
   per: 'account' | 'app';
   posts: number;
   ms: number;
-  /** First items alone count, or what stands below or behind them; undefined: all that a channel makes. */
+  /** First items and reposts count, or what stands below or behind them; undefined: all that a channel makes. */
   of?: 'posts' | 'comments' | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { type Limiter, LimiterClosed, type LimiterPlace } from '../../../platform/flow/index.ts';
 import { AppError, isBusy } from '../../../platform/kernel/index.ts';
 import type { Held, Published } from '../../../providers/registry/index.ts';
-import type { ChannelSnapshot, Connected } from '../ports.ts';
+import type { ChannelSnapshot, Connected, Paced } from '../ports.ts';
 import { CALL_MS, HEARTBEAT_FRESH_MS, pacesFor } from '../rules.ts';
 import { clean, type Failure, failureBefore, failureOf, released } from './answers.ts';
 import type { AttemptOutcome } from './attempt.ts';
@@ -30,6 +30,8 @@ export interface WithoutSlot {
 }
 /** What a channel makes, once. */
 export interface Making {
+  /** What it counts as in the pace of the channel: a repost makes a post. */
+  countsAs: NonNullable<Paced['of']>;
   /** Notes that the request is about to leave, for a network that cannot be asked; false: the row is another's now. */
   markSent?: (() => Promise<boolean>) | undefined;
   send(): Promise<Published | Held>;
@@ -110,7 +112,7 @@ async function makeOnce(
   }: { making: Making | undefined; connected: Connected; ended: AbortController; call: Called },
 ): Promise<AttemptOutcome> {
   if (!making) return { kind: 'unsupported', message: 'The network has no such thing' };
-  const counted = pacesFor(paces, 'comments');
+  const counted = pacesFor(paces, making.countsAs);
   const paced = counted.length > 0 ? await takePaces(deps.sql, counted) : undefined;
   if (paced) return paced;
   expectHeld(deps, caller);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError } from '../../../../src/platform/kernel/index.ts';
+import { plugsOf } from '../../../../src/providers/social/_plugs.ts';
 import type { ChannelSnapshot } from '../../../../src/publishing/posts/ports.ts';
 import { belowPosts } from '../../../support/worlds/publishing/follow-ups.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
@@ -144,6 +145,25 @@ describe('the pace of a network', () => {
     const second = newPost(channelId);
     await admit(world, orgId, [second]);
     await isPaced(channelId, second.id);
+  });
+
+  test('of posts alone counts a repost, which makes a post', async () => {
+    await using _running = await start([{ per: 'account', posts: 1, ms: HOUR, of: 'posts' }]);
+    const below = belowPosts(network);
+    network.declares.plugs = plugsOf('fake', ['repost-from']);
+    const { orgId, channelIds } = await seedOrg(db.sql, 2);
+    const [channelId, second] = channelIds as [string, string];
+    const settings = {
+      'plug--fake-repost-from--active': true,
+      'plug--fake-repost-from--integrations': [{ id: second }],
+    };
+    await admit(world, orgId, [newPost(channelId, { settings })]);
+    await settles(async () => expect(below.made).toMatchObject([{ kind: 'repost', account: second }]));
+    expect(await windows()).toEqual([1, 1]);
+
+    const other = newPost(second);
+    await admit(world, orgId, [other]);
+    await isPaced(second, other.id);
   });
 
   test('of comments alone holds later items and comments, and neither posts nor reads', async () => {
