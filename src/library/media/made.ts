@@ -88,8 +88,11 @@ export async function kindsOf(
 
 /** Speech takes 4,000 bytes a second at the least: so long is a video or sound at most that nothing here can look into. */
 const LEAST_BYTES_PER_SECOND = 4_000;
-const secondsOf = ({ kind, durationMs, bytes }: FileRow): number | undefined =>
-  kind === 'image' ? undefined : durationMs === null ? bytes / LEAST_BYTES_PER_SECOND : durationMs / 1_000;
+/** The length of a video or sound; where nobody knows it a bound, by which nothing is settled and no caption ends. */
+function lengthOf({ kind, durationMs, bytes }: FileRow): Pick<SourceFile, 'seconds' | 'mostSeconds'> {
+  if (kind === 'image') return {};
+  return durationMs === null ? { mostSeconds: bytes / LEAST_BYTES_PER_SECOND } : { seconds: durationMs / 1_000 };
+}
 
 /** A file of the library for a provider to start from, until `signal` says that the call is over. */
 export async function openSource(
@@ -103,11 +106,10 @@ export async function openSource(
   const place = await storages.at(orgId, file);
   const publicUrl = await publicUrlOf(file, place);
   const { fit: _, ...sent } = bodies.of(file, place, signal);
-  const seconds = secondsOf(file);
   return {
     ...sent,
     kind: file.kind,
-    ...(seconds !== undefined && { seconds }),
+    ...lengthOf(file),
     ...(publicUrl !== undefined && { publicUrl }),
   };
 }

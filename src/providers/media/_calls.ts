@@ -29,8 +29,10 @@ export type MediaPurpose = keyof typeof MEDIA_PURPOSES;
 /** A file of the library that an operation starts from; read in ranges, never as a whole. */
 export interface SourceFile extends SentFile {
   kind: 'image' | 'video' | 'audio';
-  /** Of a video or sound. */
+  /** The length of a video or sound, where it is known. */
   seconds?: number;
+  /** The most that a video or sound can last whose length is not known: a bound for estimates, never its length. */
+  mostSeconds?: number;
   /** Absent where nobody outside can reach this server; then providers that fetch files themselves refuse. */
   publicUrl?: string;
 }

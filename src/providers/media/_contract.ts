@@ -28,6 +28,11 @@ export interface Takes {
    * `SourceFile.publicUrl`.
    */
   sources?: { kinds: readonly SourceFile['kind'][]; min: number; max: number; fetched?: true };
+  /**
+   * The longest sound that it takes, in seconds, where its result lasts as long: bounds the price of one whose length
+   * nobody knows.
+   */
+  sourceSeconds?: number;
   /** Whether a prompt is needed. Default: `required`. */
   prompt?: 'required' | 'optional' | 'none';
   /** Of each group one must be given: a field, `options.<name>`, or a kind of source. */

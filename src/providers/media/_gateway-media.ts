@@ -115,12 +115,12 @@ async function heard({ large }: MediaLine, { model, sources: [file] }: MediaRequ
     timeoutMs: OPERATION_MS.speech,
     creates: true,
   });
-  const length = answer.durationInSeconds ?? file!.seconds;
   const segments = answer.segments?.map(({ text, startSecond, endSecond }) => ({
     from: startSecond,
     to: endSecond,
     text,
   }));
+  const length = answer.durationInSeconds ?? file!.seconds ?? segments?.at(-1)?.to;
   return paid(answer, {
     outputs: [],
     segments: segments?.length ? segments : wholeText(answer.text, length),

@@ -52,9 +52,11 @@ export const transcribed = <S extends z.ZodType>(
   call: LargeCall,
 ) => large(path, reply, { ...call, answerBytes: TRANSCRIPT_BYTES, timeoutMs: OPERATION_MS.speech, creates: true });
 
-/** A transcription of which only the text is told. */
+/** Characters that are said in a second. */
+const PACE = 15;
+/** A transcription of which only the text is told: without a length it is shown for as long as it takes to say it. */
 export const wholeText = (text: string, seconds: number | undefined): Segment[] =>
-  text === '' ? [] : [{ from: 0, to: seconds ?? 0, text }];
+  text === '' ? [] : [{ from: 0, to: seconds ?? Math.ceil(text.length / PACE), text }];
 
 const PAUSE_S = 0.8;
 const LONGEST_S = 6;

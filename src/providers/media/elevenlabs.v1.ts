@@ -74,10 +74,12 @@ export default media({
         const spoken = words.flatMap(({ text: word, type, start, end }) =>
           type === 'word' && typeof start === 'number' ? [{ from: start, to: end ?? start, text: word }] : [],
         );
+        const last = words.findLast(({ end }) => typeof end === 'number')?.end ?? undefined;
+        const length = file?.seconds ?? last;
         return {
           outputs: [],
           segments: segmentsOf(spoken),
-          usage: { seconds: file?.seconds ?? Math.ceil(words.at(-1)?.end ?? 0) },
+          usage: length === undefined ? {} : { seconds: length },
         };
       },
     }),

@@ -4,6 +4,8 @@ import { fetchedFiles, media, type Takes } from './_contract.ts';
 import { jobPoll } from './_job-poll.ts';
 import type { JobRequest, Submit } from './_job.ts';
 
+/** The longest video that it makes of any model and size. */
+const LONGEST_S = 20;
 const sizes = ['1920x1080', '1080x1920', '2560x1440', '1440x2560', '3840x2160', '2160x3840'];
 const video = { promptLength: 5_000, sizes, secondsNeeded: true, sources: fetchedFiles(0, 2, 'image') } satisfies Takes;
 
@@ -41,6 +43,7 @@ export default media({
         promptLength: 5_000,
         sizes: sizes.slice(0, 2),
         sources: fetchedFiles(1, 2, 'audio', 'image'),
+        sourceSeconds: LONGEST_S,
         anyOf: [['audio']],
       },
       edit: {

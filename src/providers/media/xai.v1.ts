@@ -80,20 +80,17 @@ export default media({
     operations(
       {
         async transcription({ language, sources: [file] }) {
-          const {
-            text,
-            words,
-            duration = file?.seconds,
-          } = await line.http.post('/stt', Transcript, {
+          const told = await line.http.post('/stt', Transcript, {
             multipart: { language, file },
             timeoutMs: OPERATION_MS.speech,
             creates: true,
           });
-          const spoken = words?.map((word) => ({ from: word.start, to: word.end, text: word.text }));
+          const spoken = told.words?.map((word) => ({ from: word.start, to: word.end, text: word.text }));
+          const length = told.duration ?? file?.seconds ?? spoken?.at(-1)?.to;
           return {
             outputs: [],
-            segments: spoken ? segmentsOf(spoken) : wholeText(text, duration),
-            usage: duration === undefined ? {} : { seconds: duration },
+            segments: spoken ? segmentsOf(spoken) : wholeText(told.text, length),
+            usage: length === undefined ? {} : { seconds: length },
           };
         },
       },

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { microsOf, type Price } from '../../../src/providers/kit/declare/cost.ts';
 import { mediaPriceOf } from '../../../src/providers/media/_prices.ts';
-import type { CallUsage, MediaDone, MediaOperation } from '../../../src/providers/registry/index.ts';
-import { picture, PROMPT, sound } from '../../support/peers/media-suite.ts';
+import type { CallUsage, MediaDone, MediaOperation, SourceFile } from '../../../src/providers/registry/index.ts';
+import { film, picture, PROMPT, sound } from '../../support/peers/media-suite.ts';
 import { type Exchange, sharedWire } from '../../support/peers/provider-suite.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 
@@ -159,6 +159,15 @@ test('what lasts as long as the sound that it starts from is estimated by the le
   expect(opened(providers, 'ltx').estimate({ operation: 'video', model: 'ltx-2-3-pro', seconds: 6 })?.micros).toBe(
     6 * 320_000,
   );
+});
+
+test('a sound of unknown length is estimated by the most that it can last, and that its model takes', async () => {
+  await using providers = localProviders();
+  const unknown: SourceFile = { ...film, kind: 'audio', mostSeconds: 882 };
+  const estimated = (id: string, operation: MediaOperation, model: string) =>
+    opened(providers, id).estimate({ operation, model, prompt: PROMPT, sources: [picture, unknown] })?.micros;
+  expect(estimated('openai', 'transcription', 'whisper-1')).toBe(88_200);
+  expect(estimated('ltx', 'avatar', 'ltx-2-3-pro')).toBe(20 * 320_000);
 });
 
 test.each([

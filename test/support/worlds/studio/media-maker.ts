@@ -126,7 +126,11 @@ export function makerAdapter(id: string, { find = true, cancel = true, rhythm }:
           micros,
         } = await http.post('/jobs', Started, {
           creates: true,
-          json: { ...request, operation, files: sources.map(({ name, size, seconds }) => ({ name, size, seconds })) },
+          json: {
+            ...request,
+            operation,
+            files: sources.map(({ name, size, seconds, mostSeconds }) => ({ name, size, seconds, mostSeconds })),
+          },
         });
         return results
           ? { state: 'done', ...resultsOf({ results, micros }, 'image') }
