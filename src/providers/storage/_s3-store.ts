@@ -5,7 +5,10 @@ import { type Content, isKey, type MultipartStore, type Part, type Store, type S
 import { MIB, partBytesOf, sendParts, wholeOf } from './_parts.ts';
 
 const MOST_AT_ONCE = 1_000;
-/** The least that S3 takes, which uploader libraries send when nobody tells them a size. */
+/**
+ * The least that S3 takes, which uploader libraries send when nobody tells them a size: addresses are signed for this
+ * length, so that it is the same where the service itself sends larger parts.
+ */
 const CLIENT_PART_BYTES = 5 * MIB;
 
 export interface S3StoreOptions {
@@ -15,6 +18,7 @@ export interface S3StoreOptions {
   acl: S3Kind['acl'];
   /** Public base address of the objects, without a trailing slash. */
   publicUrl: string | undefined;
+  /** Of parts that the service sends. */
   partBytes: number | undefined;
   mostParts: number | undefined;
 }
@@ -62,8 +66,8 @@ interface Bucket extends S3StoreOptions {
   sizeOf(bytes: number): number;
 }
 
-const openS3Multipart = ({ s3, at, prefix, acl, partBytes, mostParts }: Bucket): MultipartStore => ({
-  partBytes: (bytes) => partBytesOf(bytes, { usual: partBytes ?? CLIENT_PART_BYTES, most: mostParts }),
+const openS3Multipart = ({ s3, at, prefix, acl, mostParts }: Bucket): MultipartStore => ({
+  partBytes: (bytes) => partBytesOf(bytes, { usual: CLIENT_PART_BYTES, most: mostParts }),
   begin: async (key, { mime }) => ({ key, id: await s3.begin(at(key), { mime, acl }) }),
   async put({ key, id }, number, body, bytes) {
     return { number, bytes, etag: await s3.part(at(key), id, number, await wholeOf({ from: body, bytes })) };

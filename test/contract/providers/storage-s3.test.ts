@@ -399,6 +399,20 @@ test('credentials in the environment are not used', async () => {
   }
 });
 
+test('Storj has large parts from the service, and from clients those that nobody needs to tell them', async () => {
+  const { values, bucket } = brands.find(([id]) => id === 'storj')![1];
+  const store = open('storj', values);
+  const asks = {
+    method: 'PUT',
+    url: `${bucket}/kept/o1/film?x-id=PutObject`,
+    headers: headersOf('PUT'),
+    text: expect.anything(),
+  };
+  wire.plays([{ asks, says: { headers: { etag: '"e"' } } }]);
+  await store.put('o1/film', { from: stream(Buffer.alloc(24 * MIB, 'x')), bytes: 24 * MIB, mime: 'video/mp4' });
+  expect([store.multipart!.partBytes(24 * MIB), wire.faults, wire.left]).toEqual([5 * MIB, [], 0]);
+});
+
 test('a region in China has its own host', async () => {
   const { values } = brands.find(([id]) => id === 's3')![1];
   expect(await open('s3', { ...values, region: 'cn-north-1' }).direct!.get('o1/a', 60)).toMatch(
