@@ -23,6 +23,7 @@ import { mediaApp } from '../../support/worlds/media.ts';
 import { formOf, picture } from '../../support/worlds/samples.ts';
 import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 
+const MIB = 1024 ** 2;
 const world = await openMultipart();
 afterAll(() => world[Symbol.asyncDispose]());
 const { db, app, paid, folder, lying, bytesOf } = world;
@@ -119,6 +120,43 @@ describe('multipart upload', () => {
     expect((await cat.client.post('/files/list-parts', { uploadId: first.uploadId, key: first.key })).body.code).toBe(
       'provider_failed',
     );
+  });
+
+  test('an upload with parts of another size than is told today starts anew [S149]', async () => {
+    await using large = await mediaApp({ sql: db.sql, folder, env: { MEDIA_UPLOAD_MAX_BYTES: String(50 * MIB) } });
+    const cat = await large.signUp();
+    let sizes: number[] = [];
+    let begun = 0;
+    await using bucket = await startReceiver({
+      answer(response, { method }) {
+        const parts = sizes.map(
+          (size, n) => `<Part><PartNumber>${n + 1}</PartNumber><Size>${size}</Size><ETag>"p${n + 1}"</ETag></Part>`,
+        );
+        if (method === 'POST') begun += 1;
+        response.writeHead(200, { 'content-type': 'application/xml' }).end(
+          method === 'POST'
+            ? `<InitiateMultipartUploadResult><UploadId>u${begun}</UploadId></InitiateMultipartUploadResult>`
+            : `<ListPartsResult><IsTruncated>false</IsTruncated>${parts.join('')}</ListPartsResult>`,
+        );
+      },
+    });
+    const options = { endpoint: bucket.url, region: 'us-east-1', bucket: 'first' };
+    const credentials = { accessKeyId: 'rookery', secretAccessKey: 'secret-of-the-storage' };
+    await large.context.providerSettings.create(
+      cat.orgId,
+      { domain: 'storage', providerId: 's3_compatible', credentials, options },
+      { userId: cat.userId, impersonatorId: null, ip: null },
+    );
+    const ask = async () => (await begin(cat, 12 * MIB, { fileHash: 'h1' })).body;
+    const first = await ask();
+    expect(first).toEqual({ uploadId: expect.any(String), key: expect.any(String), partSize: 5 * MIB });
+    sizes = [5 * MIB, 5 * MIB, 2 * MIB];
+    expect(await ask()).toEqual(first);
+    sizes = [8 * MIB]; // as was told once
+    const second = await ask();
+    expect([second.uploadId === first.uploadId, second.partSize]).toEqual([false, 5 * MIB]);
+    sizes = [];
+    expect(await ask()).toEqual(second);
   });
 
   test('a storage that fails in the middle is reported, and the upload stays usable [S149]', async () => {

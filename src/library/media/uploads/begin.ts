@@ -1,5 +1,6 @@
 import { isUnavailable, keepAnswer, type KeptAnswer, type Sql } from '../../../platform/db/index.ts';
 import { AppError, newId } from '../../../platform/kernel/index.ts';
+import type { MultipartStore, Part } from '../../../providers/registry/index.ts';
 import { tooLarge } from '../incoming.ts';
 import { mintKey } from '../ingest.ts';
 import { announced } from '../rules.ts';
@@ -115,6 +116,17 @@ async function expectRoom(
     );
 }
 
+/**
+ * Answers whether parts in a bucket can still become the whole: all but the last one have the size that is told today.
+ * Another one may have been told when they came, and parts of two sizes never make up what was announced. The size of
+ * parts that come through this service has never changed.
+ */
+function areOfSize(multipart: MultipartStore, arrived: readonly Part[], bytes: number): boolean {
+  const size = multipart.partBytes(bytes);
+  const last = Math.ceil(bytes / size);
+  return !multipart.sign || arrived.every((part) => part.number === last || part.bytes === size);
+}
+
 async function findResumable(
   deps: Pick<UploadsDeps, 'sql' | 'storages'>,
   row: Parameters<typeof store.uploadOfFile>[1],
@@ -122,5 +134,6 @@ async function findResumable(
   const found = row.fileHash === null ? undefined : await store.uploadOfFile(deps.sql, row);
   if (!found) return undefined;
   const { multipart } = await openParts(deps, found);
-  return (await multipart.parts(providerUploadOf(found))) ? found : undefined;
+  const arrived = await multipart.parts(providerUploadOf(found));
+  return arrived && areOfSize(multipart, arrived, found.bytes) ? found : undefined;
 }
