@@ -17,3 +17,12 @@ export const outsideText = (text: string, most: number): string =>
 /** The same in one line: a name, or a sentence. */
 export const outsideLine = (text: string, most: number): string =>
   outsideText(text.replace(UNWANTED, '').replace(/\s+/g, ' '), most);
+
+/** A value of others as jsonb takes it: without NUL, and without halves of signs that take two (surrogates). */
+export function storableJson<T>(value: T): T;
+export function storableJson(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll('\0', '').toWellFormed();
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((one: unknown) => storableJson(one));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, storableJson(one)]));
+}

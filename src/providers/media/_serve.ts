@@ -1,3 +1,4 @@
+import { outsideLine, storableJson } from '../../platform/content/index.ts';
 import { ProviderError } from '../../platform/kernel/index.ts';
 import { OutboundError } from '../../platform/outbound/index.ts';
 import { type Cost, microsOf, type Price, type CallUsage } from '../kit/declare/cost.ts';
@@ -55,14 +56,15 @@ const lastingOf = (sources: readonly SourceFile[], takes: Takes | undefined): nu
 export function serveMedia(adapter: MediaAdapter, line: MediaLine, own: Readonly<Record<string, Price>>): MediaService {
   const { start, poll, find, cancel, tools } = adapter.connect(line);
   const clean = (text: string, prompt?: string) =>
-    unsigned(redactor([...secretsOf(adapter, line.values), prompt])(text).replace(/\s+/g, ' ')).slice(0, MOST_WORDS);
+    outsideLine(unsigned(redactor([...secretsOf(adapter, line.values), prompt])(text)), MOST_WORDS);
   const priceOf = (name: string) => own[name] ?? mediaPriceOf(adapter.id, name);
 
-  /** Adds the cost by what was used, where the answer counts it. */
+  /** Adds the cost by what was used, where the answer counts it. Words are made such that a database takes them. */
   function priced<T extends MediaDone>(done: T, name: string): T {
     const price = done.cost ? undefined : priceOf(name);
     const cost = price && costOf(price, done.usage);
-    return cost ? { ...done, cost } : done;
+    const heard = done.segments ? { ...done, segments: storableJson(done.segments) } : done;
+    return cost ? { ...heard, cost } : heard;
   }
   /** The price of estimates: the owner's, with the most of the table where it has none of its own. */
   function boundOf(name: string): Price | undefined {
@@ -81,7 +83,7 @@ export function serveMedia(adapter: MediaAdapter, line: MediaLine, own: Readonly
       throw new ProviderError(error.failure, message!, { retryAfterMs: error.retryAfterMs });
     }
   }
-  const named = (handle: MediaHandle, name: string): MediaHandle => ({ ...handle, [MODEL]: name });
+  const named = (handle: MediaHandle, name: string): MediaHandle => storableJson({ ...handle, [MODEL]: name });
   const nameOf = (handle: MediaHandle): string => String(handle[MODEL]);
 
   async function polled(handle: MediaHandle, prompt?: string): Promise<MediaPolled> {

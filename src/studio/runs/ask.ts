@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { storableJson } from '../../platform/content/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
 import { AppError, newId, ProviderError } from '../../platform/kernel/index.ts';
 import { redactText } from '../../platform/telemetry/index.ts';
@@ -8,7 +9,7 @@ import { type AiCandidate, firstAnswer } from '../models/index.ts';
 import { type RunStepRow, setReservation } from './claim-store.ts';
 import type { Question } from './contract.ts';
 import type { RunsDeps } from './deps.ts';
-import { MOST_LOST, MOST_PAUSES, pauseMs, storableJson, tracedText } from './rules.ts';
+import { MOST_LOST, MOST_PAUSES, pauseMs, tracedText } from './rules.ts';
 import { insertTrace, type NewTrace } from './traces.ts';
 
 type Deps = Pick<RunsDeps, 'sql' | 'clock' | 'budget' | 'models' | 'providers'>;

@@ -61,11 +61,3 @@ export const pauseMs = (pauses: number, askedMs = 0): number => Math.max(1_000 *
 /** A text as a trace keeps it. */
 export const tracedText = (text: string): string =>
   text.length <= MOST_TRACED ? text : `${text.slice(0, MOST_TRACED - 1).replace(/[\ud800-\udbff]$/, '')}…`;
-
-/** A value of a model as jsonb takes it: without NUL, and without halves of signs that take two (surrogates). */
-export function storableJson(value: unknown): unknown {
-  if (typeof value === 'string') return value.replaceAll('\0', '').toWellFormed();
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(storableJson);
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, storableJson(one)]));
-}

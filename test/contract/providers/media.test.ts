@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { secret } from '../../../src/providers/kit/declare/fields.ts';
-import type { MediaCalls } from '../../../src/providers/media/_calls.ts';
+import type { MediaCalls, MediaHandle } from '../../../src/providers/media/_calls.ts';
 import { media, type MediaAdapter, type MediaLine } from '../../../src/providers/media/_contract.ts';
 import {
   checkMediaRequest,
@@ -167,6 +167,21 @@ test('each model of OpenAI reads in its own voices', () => {
   const first = ['alloy', 'ash', 'coral', 'echo', 'fable', 'nova', 'onyx', 'sage', 'shimmer'];
   expect([voicesOf('tts-1'), voicesOf('tts-1-hd')]).toEqual([first, first]);
   expect(voicesOf('gpt-4o-mini-tts')).toEqual([...first, 'ballad', 'verse', 'marin', 'cedar']);
+});
+
+test('what a provider writes with NUL or half a sign is told and kept without', async () => {
+  const wire = await sharedWire();
+  await using providers = localProviders({ outbound: wire.outbound });
+  const service = providers.mediaService(adapterOf('ltx'), { orgId: null, values: { apiKey: 'the-key' } });
+  const [url, headers] = ['https://api.ltx.video/v2/text-to-video', { authorization: 'Bearer the-key' }];
+  const failed = { status: 'failed', error: { message: 'No\0 \ud83d' } };
+  wire.plays([
+    { asks: { method: 'POST', url, headers, json: expect.anything() }, says: { json: { id: 'j\0a' } } },
+    { asks: { method: 'GET', url: `${url}/ja`, headers }, says: { json: failed } },
+  ]);
+  const asked = { operation: 'video', model: 'ltx-2-3-pro', prompt: 'a', seconds: 8, sources: [], key: 'k' } as const;
+  const { handle } = (await service.start(asked)) as { handle: MediaHandle };
+  expect([handle['id'], await service.poll!(handle)]).toMatchObject(['ja', { message: 'No \ufffd' }]);
 });
 
 describe('the bytes of a result', () => {

@@ -100,6 +100,15 @@ describe('a result that comes with the answer', () => {
   });
 });
 
+test('a transcription with NUL and half a sign is kept, since it is paid for', async () => {
+  work();
+  const { id, who } = await begin({ segments: [{ from: 0, to: 1, text: 'Good\0 \ud83d morning' }] });
+  await world.comes(id, 'done');
+  const { result } = (await who.client.get(`/files/jobs/${id}`)).body;
+  expect(result).toHaveLength(3); // the picture, and the captions in both forms
+  expect((await who.client.get(new URL(result[2].path).pathname)).text).toContain('Good \ufffd morning');
+});
+
 describe('a step that breaks in a way that nobody foresaw', () => {
   test('is made again, and fails the job in the end with its money given back, where its submit has not left', async () => {
     const { id, prompt } = await begin({});
