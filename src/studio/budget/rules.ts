@@ -81,11 +81,18 @@ export function checkCaps(budget: BudgetRules, windows: readonly BudgetWindow[])
   }
 }
 
+/** A call as the words of a refusal name it. */
+interface PricedCall {
+  domain: BudgetDomain;
+  providerId: string;
+  model?: string | null | undefined;
+}
+
 /** Refuses a call whose reservation the day of its program has no room for, or that has no price. */
 export function checkProgramCap(
   cap: number,
   windows: readonly BudgetWindow[],
-  call: { providerId: string; model?: string | null | undefined; micros: number | undefined },
+  call: PricedCall & { micros: number | undefined },
 ): void {
   if (call.micros === undefined) throw noPrice(call);
   const day = windows.find(({ domain }) => domain === 'program');
@@ -98,18 +105,18 @@ export function checkProgramCap(
 }
 
 /** Refuses a model without a price where a cap holds: nobody could say what is left of it. */
-export function checkPriced(
-  budget: BudgetRules,
-  windows: readonly BudgetWindow[],
-  call: { providerId: string; model?: string | null | undefined },
-): void {
+export function checkPriced(budget: BudgetRules, windows: readonly BudgetWindow[], call: PricedCall): void {
   if (windows.some((window) => capOf(budget, window) !== null)) throw noPrice(call);
 }
 
-function noPrice({ providerId, model }: { providerId: string; model?: string | null | undefined }): BudgetRefusal {
+/** Nobody knows before how many tokens a result has: prices of tokens alone bound no cost of media. */
+const BOUND = ', with the most that one costs (perImage, perSecond or characters) where it is priced by tokens';
+
+function noPrice({ domain, providerId, model }: PricedCall): BudgetRefusal {
+  const bound = domain === 'media' ? BOUND : '';
   const fault = fieldError(
     'model',
-    `no price is known for ${model ?? 'this operation'} of ${providerId}, and a budget cap holds: set its price in the option prices of the setting of ${providerId}`,
+    `no price is known for ${model ?? 'this operation'} of ${providerId}, and a budget cap holds: set its price in the option prices of the setting of ${providerId}${bound}`,
     'no_price',
   );
   return new BudgetRefusal('validation_failed', fault.message, { errors: [fault] });

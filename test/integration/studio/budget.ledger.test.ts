@@ -267,6 +267,10 @@ describe('caps', () => {
       message: expect.stringMatching(/acme-2 of globex.*option prices of the setting of globex/),
       extra: { errors: [{ field: 'model', rule: 'no_price' }] },
     });
+    await set({ providers: [{ domain: 'media', providerId: 'globex', monthlyCents: null, dailyCents: 100 }] });
+    await expect(reserved({ ...unpriced, domain: 'media', providerId: 'globex' })).rejects.toMatchObject({
+      message: expect.stringMatching(/globex, with the most .*perImage, perSecond or characters.* priced by tokens$/),
+    });
     await begin((tx) => budget.settle(tx, key, undefined));
     expect(await ledger()).toMatchObject([
       { kind: 'reservation', micros: 0, source: null },
