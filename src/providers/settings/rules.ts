@@ -52,9 +52,11 @@ export function split(fields: Fields, values: Values): { plain: Values; secrets:
   return { plain: of(false), secrets: of(true) };
 }
 
+/** The place that a value names: a folder is the same one with and without the slash at its end. */
+const placeOf = (value: string | undefined): string | undefined => value?.replace(/\/$/, '');
 /** The first field whose value says that what is kept lies elsewhere than before. */
 export const movedPlace = (fields: Fields, before: Values, now: Values): string | undefined =>
-  Object.keys(fields).find((name) => fields[name]!.place && before[name] !== now[name]);
+  Object.keys(fields).find((name) => fields[name]!.place && placeOf(before[name]) !== placeOf(now[name]));
 
 /** Names the address fields whose value differs, with the old and the new host. */
 export const movedAddresses = (fields: Fields, before: Values, now: Values): string[] =>

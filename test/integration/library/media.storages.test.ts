@@ -211,8 +211,9 @@ test('where objects lie cannot be changed while a file lies there; keys and the 
   const { id } = await settings.create(ann.orgId, bucket.setting(), by(ann));
   const change = (wanted: object) => settings.update(ann.orgId, id, wanted, by(ann));
   await change({ options: { bucket: 'other' } });
-  await change({ options: { bucket: 'media' } });
+  await change({ options: { bucket: 'media', keyPrefix: 'kept' } });
   const file = await fileAt(ann.orgId, id, 'png', 'image/png');
+  for (const keyPrefix of ['kept/', 'kept']) await change({ options: { keyPrefix } }); // the same folder
   for (const options of [{ bucket: 'other' }, { keyPrefix: 'elsewhere' }])
     await expect(change({ options })).rejects.toMatchObject({ code: 'conflict' });
   await change({
