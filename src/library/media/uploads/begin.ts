@@ -117,14 +117,19 @@ async function expectRoom(
 }
 
 /**
- * Answers whether parts in a bucket can still become the whole: all but the last one have the size that is told today.
- * Another one may have been told when they came, and parts of two sizes never make up what was announced. The size of
- * parts that come through this service has never changed.
+ * Answers whether parts in a bucket of the instance can still become the whole: all but the last one have the size that
+ * is told today. Another one may have been told when they came, and parts of two sizes never make up what was announced.
+ * Elsewhere parts may be of any size.
  */
-function areOfSize(multipart: MultipartStore, arrived: readonly Part[], bytes: number): boolean {
-  const size = multipart.partBytes(bytes);
+function canGoOn(
+  { ownStorage, bytes }: store.UploadRow,
+  { sign, partBytes }: MultipartStore,
+  arrived: readonly Part[],
+): boolean {
+  if (ownStorage || !sign) return true;
+  const size = partBytes(bytes);
   const last = Math.ceil(bytes / size);
-  return !multipart.sign || arrived.every((part) => part.number === last || part.bytes === size);
+  return arrived.every((part) => part.number === last || part.bytes === size);
 }
 
 async function findResumable(
@@ -135,5 +140,5 @@ async function findResumable(
   if (!found) return undefined;
   const { multipart } = await openParts(deps, found);
   const arrived = await multipart.parts(providerUploadOf(found));
-  return arrived && areOfSize(multipart, arrived, found.bytes) ? found : undefined;
+  return arrived && canGoOn(found, multipart, arrived) ? found : undefined;
 }
