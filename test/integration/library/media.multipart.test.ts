@@ -133,11 +133,13 @@ describe('multipart upload', () => {
           (size, n) => `<Part><PartNumber>${n + 1}</PartNumber><Size>${size}</Size><ETag>"p${n + 1}"</ETag></Part>`,
         );
         if (method === 'POST') begun += 1;
-        response.writeHead(200, { 'content-type': 'application/xml' }).end(
-          method === 'POST'
-            ? `<InitiateMultipartUploadResult><UploadId>u${begun}</UploadId></InitiateMultipartUploadResult>`
-            : `<ListPartsResult><IsTruncated>false</IsTruncated>${parts.join('')}</ListPartsResult>`,
-        );
+        response
+          .writeHead(200, { 'content-type': 'application/xml' })
+          .end(
+            method === 'POST'
+              ? `<InitiateMultipartUploadResult><UploadId>u${begun}</UploadId></InitiateMultipartUploadResult>`
+              : `<ListPartsResult><IsTruncated>false</IsTruncated>${parts.join('')}</ListPartsResult>`,
+          );
       },
     });
     const options = { endpoint: bucket.url, region: 'us-east-1', bucket: 'first' };
