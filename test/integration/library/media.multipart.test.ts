@@ -122,7 +122,7 @@ describe('multipart upload', () => {
     );
   });
 
-  test('an upload with parts of another size than is told today starts anew [S149]', async () => {
+  test('an upload with parts of another size than is told today starts anew, but in an own bucket [S149]', async () => {
     await using large = await mediaApp({ sql: db.sql, folder, env: { MEDIA_UPLOAD_MAX_BYTES: String(50 * MIB) } });
     const cat = await large.signUp();
     let sizes: number[] = [];
@@ -144,11 +144,10 @@ describe('multipart upload', () => {
     });
     const options = { endpoint: bucket.url, region: 'us-east-1', bucket: 'first' };
     const credentials = { accessKeyId: 'rookery', secretAccessKey: 'secret-of-the-storage' };
-    await large.context.providerSettings.create(
-      cat.orgId,
-      { domain: 'storage', providerId: 's3_compatible', credentials, options },
-      { userId: cat.userId, impersonatorId: null, ip: null },
-    );
+    const setting = { domain: 'storage', providerId: 's3_compatible', credentials, options } as const;
+    const by = { userId: cat.userId, impersonatorId: null, ip: null };
+    const { providerSettings } = large.context;
+    const { id } = await providerSettings.create(null, setting, by);
     const ask = async () => (await begin(cat, 12 * MIB, { fileHash: 'h1' })).body;
     const first = await ask();
     expect(first).toEqual({ uploadId: expect.any(String), key: expect.any(String), partSize: 5 * MIB });
@@ -157,8 +156,17 @@ describe('multipart upload', () => {
     sizes = [8 * MIB]; // as was told once
     const second = await ask();
     expect([second.uploadId === first.uploadId, second.partSize]).toEqual([false, 5 * MIB]);
+    expect(await db.sql`select id from media_uploads where org_id = ${cat.orgId}`).toEqual([{ id: second.uploadId }]);
     sizes = [];
     expect(await ask()).toEqual(second);
+    await db.sql`delete from media_uploads where org_id = ${cat.orgId}`;
+    await db.sql`delete from media_pending_deletions where storage_setting_id = ${id}`;
+    await providerSettings.remove(null, id, by);
+
+    await providerSettings.create(cat.orgId, setting, by);
+    const own = await ask();
+    sizes = [8 * MIB];
+    expect(await ask()).toEqual(own);
   });
 
   test('a storage that fails in the middle is reported, and the upload stays usable [S149]', async () => {

@@ -2,6 +2,7 @@ import { isUnavailable, keepAnswer, type KeptAnswer, type Sql } from '../../../p
 import { AppError, newId } from '../../../platform/kernel/index.ts';
 import type { MultipartStore, Part } from '../../../providers/registry/index.ts';
 import { tooLarge } from '../incoming.ts';
+import { abortUpload } from './abandon.ts';
 import { mintKey } from '../ingest.ts';
 import { announced } from '../rules.ts';
 import { openParts, providerUploadOf, type UploadName, type UploadsDeps } from './deps.ts';
@@ -117,8 +118,8 @@ async function expectRoom(
 }
 
 /**
- * Answers whether parts in a bucket of the instance can still become the whole: all but the last one have the size that
- * is told today. Another one may have been told when they came, and parts of two sizes never make up what was announced.
+ * Answers whether parts in a bucket of the instance can still become the whole: each has the size that is told
+ * today. Another one may have been told when they came, and parts of two sizes never make up what was announced.
  * Elsewhere parts may be of any size.
  */
 function canGoOn(
@@ -128,8 +129,7 @@ function canGoOn(
 ): boolean {
   if (ownStorage || !sign) return true;
   const size = partBytes(bytes);
-  const last = Math.ceil(bytes / size);
-  return arrived.every((part) => part.number === last || part.bytes === size);
+  return arrived.every((part) => part.bytes === Math.min(size, bytes - (part.number - 1) * size));
 }
 
 async function findResumable(
@@ -140,5 +140,9 @@ async function findResumable(
   if (!found) return undefined;
   const { multipart } = await openParts(deps, found);
   const arrived = await multipart.parts(providerUploadOf(found));
-  return arrived && canGoOn(found, multipart, arrived) ? found : undefined;
+  if (arrived && canGoOn(found, multipart, arrived)) return found;
+  // its room is needed by the one that begins now; what cannot be given up is when it is old
+  if (arrived)
+    await abortUpload(deps, found.orgId, { uploadId: found.id, key: found.storageKey }).catch(() => undefined);
+  return undefined;
 }
