@@ -120,7 +120,7 @@ async function heard({ large }: MediaLine, { model, sources: [file] }: MediaRequ
     to: endSecond,
     text,
   }));
-  const length = answer.durationInSeconds ?? file!.seconds ?? segments?.at(-1)?.to;
+  const length = answer.durationInSeconds ?? file!.seconds;
   return paid(answer, {
     outputs: [],
     segments: segments?.length ? segments : wholeText(answer.text, length),

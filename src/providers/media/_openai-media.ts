@@ -121,9 +121,8 @@ export function openaiMedia(brand: Brand = {}): (line: MediaLine) => MediaCalls 
       async transcription(request) {
         const multipart = (brand.transcription ?? heard)(request);
         const told = await transcribed(line, `${under}/audio/transcriptions`, Transcript, { multipart });
-        const parts = told.segments?.map(segmentOf);
-        const length = told.usage?.seconds ?? told.duration ?? request.sources[0]?.seconds ?? parts?.at(-1)?.to;
-        const segments = parts ?? wholeText(told.text.trim(), length);
+        const length = told.usage?.seconds ?? told.duration ?? request.sources[0]?.seconds;
+        const segments = told.segments ? told.segments.map(segmentOf) : wholeText(told.text.trim(), length);
         return withCost(told, cost, { outputs: [], segments, usage: length === undefined ? {} : { seconds: length } });
       },
     };

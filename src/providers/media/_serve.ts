@@ -63,8 +63,9 @@ export function serveMedia(adapter: MediaAdapter, line: MediaLine, own: Readonly
   function priced<T extends MediaDone>(done: T, name: string): T {
     const price = done.cost ? undefined : priceOf(name);
     const cost = price && costOf(price, done.usage);
-    const heard = done.segments ? { ...done, segments: storableJson(done.segments) } : done;
-    return cost ? { ...heard, cost } : heard;
+    const outputs = done.outputs.map((one) => ('open' in one ? one : storableJson(one)));
+    const storable = { ...done, outputs, ...(done.segments && { segments: storableJson(done.segments) }) };
+    return cost ? { ...storable, cost } : storable;
   }
   /** The price of estimates: the owner's, with the most of the table where it has none of its own. */
   function boundOf(name: string): Price | undefined {

@@ -74,12 +74,10 @@ export default media({
         const spoken = words.flatMap(({ text: word, type, start, end }) =>
           type === 'word' && typeof start === 'number' ? [{ from: start, to: end ?? start, text: word }] : [],
         );
-        const last = words.findLast(({ end }) => typeof end === 'number')?.end ?? undefined;
-        const length = file?.seconds ?? last;
         return {
           outputs: [],
           segments: segmentsOf(spoken),
-          usage: length === undefined ? {} : { seconds: length },
+          usage: file?.seconds === undefined ? {} : { seconds: file.seconds }, // silence behind the last word is billed, too
         };
       },
     }),

@@ -86,7 +86,7 @@ export default media({
             creates: true,
           });
           const spoken = told.words?.map((word) => ({ from: word.start, to: word.end, text: word.text }));
-          const length = told.duration ?? file?.seconds ?? spoken?.at(-1)?.to;
+          const length = told.duration ?? file?.seconds;
           return {
             outputs: [],
             segments: spoken ? segmentsOf(spoken) : wholeText(told.text, length),

@@ -66,6 +66,8 @@ export const MOST_COPIES = 5;
 export const MOST_LOOK_UPS = 4;
 /** How often the provider is told to stop. */
 export const MOST_CANCELS = 3;
+/** It is told again after so long at the latest: what has ended cannot be stopped. */
+export const MOST_WAIT_TO_STOP_MS = 5 * MINUTE;
 /** Waits between look-ups. */
 export const lookUpInMs = (lookUps: number): number => [10 * SECOND, MINUTE, 5 * MINUTE][lookUps] ?? 5 * MINUTE;
 

@@ -23,6 +23,7 @@ import {
   MOST_COPIES,
   MOST_LOOK_UPS,
   MOST_SUBMITS,
+  MOST_WAIT_TO_STOP_MS,
   pauseInMs,
   pollInMs,
   rhythmOf,
@@ -366,7 +367,9 @@ async function stop(deps: StepDeps, job: ClaimedJob): Promise<void> {
     await store.noteStop(
       deps.sql,
       job,
-      passes && tries < MOST_CANCELS ? { inMs: pauseInMs(job.tries, retryAfterMs), tries } : undefined,
+      passes && tries < MOST_CANCELS
+        ? { inMs: pauseInMs(job.tries, Math.min(retryAfterMs ?? 0, MOST_WAIT_TO_STOP_MS)), tries }
+        : undefined,
     );
   }
 }
