@@ -15,7 +15,7 @@ import {
   published,
   publishContainer,
 } from './_meta-containers.ts';
-import { altOf, Id, listOf } from './_meta-graph.ts';
+import { altOf, Gone, Id, listOf } from './_meta-graph.ts';
 
 // Publishing to Instagram with either login.
 
@@ -138,7 +138,9 @@ const Quota = z.object({
 /** The number of posts a day differs by account. */
 async function checkQuota({ http, account }: Call): Promise<void> {
   const query = { fields: 'quota_usage,config' };
-  const { data } = await http.get(`/${account}/content_publishing_limit`, Quota, { query });
+  const told = await http.find(`/${account}/content_publishing_limit`, Quota, { query, absent: Gone });
+  if (!told) throw refused('reauthorize', 'Instagram does not show this account to the login any more');
+  const { data } = told;
   for (const { quota_usage: used, config } of data)
     if (config && used >= config.quota_total)
       throw refused(
