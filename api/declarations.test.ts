@@ -22,15 +22,14 @@ test('the exemptions from CSRF are those of the interface and no others', () => 
 });
 
 test('every route that writes for an org asks for a permission', () => {
-  // own rows need none (S51), MCP asks for that of each tool (S200), co-editing for that of the room's kind (S206);
-  // connecting asks itself: for a new channel for another one than for a channel that is there (S135)
+  // own rows need none (S51), MCP asks for that of each tool (S200), co-editing for that of the room's kind (S206)
   const own = /^\/(auth|user|orgs|oauth|device|notifications(?!\/broadcast)|mcp|media-mcp|message|collaboration)(\/|$)/;
   const mutating = routes.filter(({ method }) => method !== 'get');
   expect(
     mutating
       .filter((route) => !route.permission && !takes(route, 'none', 'super-admin') && !own.test(route.path))
       .map(nameOf),
-  ).toEqual(['POST /integrations/social-connect/:provider']);
+  ).toEqual([]);
 });
 
 test('routes opened by keys and tokens are below /public/v1 and /collaboration or serve MCP, and only declared exceptions are there [VE13]', () => {

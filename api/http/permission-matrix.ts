@@ -1,4 +1,4 @@
-import { permissionsOf, SYSTEM_ROLES } from '../../src/people/access/index.ts';
+import { type Permission, permissionsOf, SYSTEM_ROLES } from '../../src/people/access/index.ts';
 import { type AnyRoute, impersonationOf } from './route.ts';
 
 /** Lists who may call what, one line for each route, as a Markdown table. */
@@ -8,12 +8,15 @@ export function permissionMatrix(routes: readonly AnyRoute[]): string {
     .map((route) => {
       const everybody = route.auth.includes('none');
       const only = route.auth.includes('super-admin');
+      const permissions = [route.permission, route.orPermission].filter((one) => one !== undefined);
+      const isOpen = (held: ReadonlySet<Permission>) =>
+        permissions.length === 0 || permissions.some((one) => held.has(one));
       const may = SYSTEM_ROLES.map((role) =>
-        everybody || (!only && (!route.permission || permissionsOf(role, false).has(route.permission))) ? 'yes' : '–',
+        everybody || (!only && isOpen(permissionsOf(role, false))) ? 'yes' : '–',
       );
       const credential = everybody ? 'none needed' : route.auth.join(', ');
       const impersonation = route.auth.includes('session') ? impersonationOf(route) : '–';
-      return `| ${route.method.toUpperCase()} | \`${route.path}\` | ${credential} | ${route.permission ?? '–'} | ${route.planLimit ?? '–'} | ${impersonation} | ${may.join(' | ')} |`;
+      return `| ${route.method.toUpperCase()} | \`${route.path}\` | ${credential} | ${permissions.join(' or ') || '–'} | ${route.planLimit ?? '–'} | ${impersonation} | ${may.join(' | ')} |`;
     });
   return [
     '# Permissions',

@@ -13,7 +13,7 @@ export function requirePermission({ permissions }: Principal, permission: Permis
  * permission. Then with 402 a client whose plan has no API (S58).
  */
 export function permit(
-  route: Pick<AnyRoute, 'auth' | 'method' | 'permission' | 'planLimit' | 'impersonation' | 'surface'>,
+  route: Pick<AnyRoute, 'auth' | 'method' | 'permission' | 'orPermission' | 'planLimit' | 'impersonation' | 'surface'>,
   principal: Principal | undefined,
 ): void {
   if (!principal || route.surface) return; // an MCP surface judges each message by its tool
@@ -24,6 +24,7 @@ export function permit(
   const scope = scopeFor(route.method);
   if (principal.scopes && !principal.scopes.has(scope))
     throw new AppError('insufficient_scope', `This token lacks the scope ${scope}`);
-  if (route.permission) requirePermission(principal, route.permission);
+  if (route.permission && !(route.orPermission && principal.permissions.has(route.orPermission)))
+    requirePermission(principal, route.permission);
   if (principal.plan) requireFeature(principal.plan, route.planLimit === 'mcp' ? 'mcp' : 'api');
 }

@@ -136,6 +136,8 @@ export interface Declaration<
   auth: readonly [AuthKind, ...AuthKind[]];
   /** Refused with 403, by the ladder. */
   permission?: Permission;
+  /** Another one that is let in as well: which of both a request needs, its handler says (`requirePermission`). */
+  orPermission?: Permission;
   /** Refused with 402 in the turn that counts. Here it is only declared. */
   planLimit?: PlanLimit;
   /** Requests per window and caller; default `API_LIMIT` per hour. `none` only for health. */

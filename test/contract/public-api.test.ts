@@ -35,7 +35,7 @@ const FIELD: readonly Row[] = [
     list('id name identifier picture disabled profile customer? refreshNeeded'),
   ],
   ['GET /groups', 'channels:read', 200, list('id name')],
-  ['GET /social/:provider', MEMBER, 200, 'url'], // its handler asks for channels:create, or with `refresh` for channels:update
+  ['GET /social/:provider', 'channels:create', 200, 'url'], // with `refresh` channels:update, which its handler asks for
   ['DELETE /integrations/:id', 'channels:delete', 200, 'id name identifier'],
   ['GET /integration-settings/:id', 'channels:read', 200, { output: 'rules maxLength settings tools' }],
   ['POST /integration-trigger/:id', 'channels:read', 201, 'output'],

@@ -42,6 +42,8 @@ export const connectRoutes = [
     auth: ['session'],
     csrf: 'origin', // it keeps a state, and may register an app at the server that is named
     impersonation: 'allowed',
+    permission: 'channels:create',
+    orPermission: 'channels:update',
     query: z.object({
       refresh: text(255),
       externalUrl: text(2_048),
@@ -69,6 +71,8 @@ export const connectRoutes = [
       'With the code of the consent page, or with the fields of the network. `callback` holds further parameters with which the network sent the person back, such as `device_id` or `error`. With `inBetweenSteps` a page is still to be chosen, of `pages` (`POST /integrations/provider/:id/connect`). `timezone` is taken from clients that send it and changes nothing: posting times are minutes by the clocks of the organization. Needs the permission channels:create; for a login that was begun with `refresh`, channels:update.',
     auth: ['session'],
     impersonation: 'allowed',
+    permission: 'channels:create',
+    orPermission: 'channels:update',
     planLimit: 'channel',
     csrf: 'params',
     body: z.strictObject({
@@ -87,7 +91,7 @@ export const connectRoutes = [
       const refresh = body.refresh || undefined;
       const person = connectorOf({ principal, request });
       const isAgain = await rooms.channels.isForChannel(person, params.provider, { state, refresh });
-      requirePermission(principal, isAgain ? 'channels:update' : 'channels:create');
+      if (isAgain !== undefined) requirePermission(principal, isAgain ? 'channels:update' : 'channels:create');
       const { id, created, returnUrl, choice } = await rooms.channels.complete(person, params.provider, {
         code,
         state,

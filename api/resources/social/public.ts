@@ -13,6 +13,8 @@ export default [
     description:
       'Answers the address of the consent page of the network. Needs the permission channels:create; with `refresh`, which names a channel that is to get a new login, channels:update.',
     auth: ['api-key', 'oauth'],
+    permission: 'channels:create',
+    orPermission: 'channels:update',
     query: z.object({ refresh: z.string().max(255).optional() }),
     answer: z.strictObject({ url: z.string() }),
     async handle({ rooms, principal, params, query: { refresh } }) {

@@ -1,4 +1,4 @@
-// Made from the OpenAPI document by npm run gen. sha256: 84d54d7a2b41a02e3f49605e7465d8a6ceae59cf89d5d62641c13dc2dda5ee3b
+// Made from the OpenAPI document by npm run gen. sha256: b378a89583ec94dc6f1fc58753b9d4100060ed31b83265267b9f3365e3f86177
 export const repeatablePosts: readonly string[] = [
   "/public/v1/generate-video",
   "/public/v1/media/{id}/transform",
@@ -3639,6 +3639,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
