@@ -192,7 +192,7 @@ const SEARCHES = [
       const slots = await foundOr404(ask(z, bundle, 'findChannelSlot', { path: { id } }));
       return slots.map(({ date }) => ({ id: `${id} ${date}`, date: `${date}Z` })); // told in UTC, without a zone
     },
-    { id: `channel ${operations.findChannelSlot.sample.date}`, date: `${operations.findChannelSlot.sample.date}Z` },
+    { id: `channel ${operations.findChannelSlot.sample.date}`, ...operations.findChannelSlot.sample },
   ),
 ];
 

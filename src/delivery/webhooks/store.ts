@@ -282,7 +282,7 @@ export const listAttemptsOfPost = (sql: Sql, orgId: string, postId: string, limi
       order by a.id desc
       limit ${limit}
     ) latest
-    order by id`;
+    order by at, id`;
 
 /** Events of a webhook after number `after`, in order. */
 export const listEvents = (

@@ -130,7 +130,7 @@ export const pacesOf = ({ id, pace = [] }: SocialAdapter, account: string, app: 
   pace
     .map(({ per, posts, ms, of }) => {
       const whose = per === 'account' ? account : app?.clientId || app?.consumerKey || '';
-      const counted = of === undefined ? per : `${per}:${of}`;
+      const counted = of === 'comments' ? `${per}:comments` : per;
       return { key: `${id} ${counted} ${ms} ${whose}`, per, posts, ms, of };
     })
     .toSorted((a, b) => (a.key < b.key ? -1 : 1));

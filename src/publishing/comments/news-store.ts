@@ -80,12 +80,13 @@ export async function upsertComments(
         limit 1
       ), s.hidden),
       saved = excluded.saved,
-      is_own = excluded.is_own,
+      is_own = s.is_own or excluded.is_own, -- an account that was renamed stays that of its comments
       deleted_at = null
     where s.org_id = ${orgId}
       and (s.deleted_at is not null
-        or (s.content, s.author_name, s.author_picture, s.parent_external_id, s.is_own) is distinct from
-          (excluded.content, excluded.author_name, excluded.author_picture, excluded.parent_external_id, excluded.is_own)
+        or (s.content, s.author_name, s.author_picture, s.parent_external_id) is distinct from
+          (excluded.content, excluded.author_name, excluded.author_picture, excluded.parent_external_id)
+        or excluded.is_own and not s.is_own
         or exists (
           select
           from input h

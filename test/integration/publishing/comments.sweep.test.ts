@@ -114,6 +114,10 @@ describe('a sweep of comments', () => {
     await db.sql`update social_comments set is_own = false where org_id = ${orgId}`;
     await sweepNow(world, channelId);
     expect(await listed(orgId)).toMatchObject([{ externalId: own.id, isOwn: true }]);
+    const renamed = { ...own, author: { id: 'another', name: 'renamed' } };
+    said.pages = () => ({ comments: [renamed] });
+    await sweepNow(world, channelId);
+    expect(await listed(orgId)).toMatchObject([{ authorName: 'renamed', isOwn: true }]);
   });
 
   test('tells more than ten as one number, and ten one by one [WH17]', async () => {

@@ -8,7 +8,7 @@ import { failedFact, pausedFact, pauseMessage, pauseReason, postFact, timeline, 
 import { followingDate } from '../recurrence.ts';
 import { PARENT_FAILED, post, type ReadColumns } from '../row.ts';
 import { PAST_MS } from '../rules.ts';
-import { braked, labelsOf, overLimit, queuedDetail } from '../state.ts';
+import { braked, labelsOf, orgIsDisabled, overLimit, queuedDetail } from '../state.ts';
 import type { Create } from './input.ts';
 import { insertAll } from './insert.ts';
 import {
@@ -66,7 +66,7 @@ export async function insertOverLimit(deps: PostsDeps, orgId: string, create: Cr
 type Dates = Pick<ReadColumns, 'recurrence' | 'publishDate'>;
 
 /**
- * A post that waits for room in the plan, and the version that says so. `date`: that it would have now; undefined when
+ * A post that waits for room in the plan of an organization in use, and the version that says so. `date`: that it would have now; undefined when
  * it is over. `asker`: who asks for its approval, where it needs one.
  */
 async function findOverLimit(sql: Sql, orgId: string, postId: string) {
@@ -74,9 +74,11 @@ async function findOverLimit(sql: Sql, orgId: string, postId: string) {
     select p.recurrence, p.publish_date as "publishDate", p.version, coalesce(p.approval_by, p.created_by) as asker,
       now() as now
     from posts p
+    join channels c on c.id = p.channel_id and c.org_id = p.org_id
     where p.org_id = ${orgId}
       and p.id = ${postId}
-      and ${overLimit(sql)}`;
+      and ${overLimit(sql)}
+      and not ${orgIsDisabled(sql)}`;
   return row && { date: dateNow(row, row.now), version: row.version, asker: row.asker };
 }
 

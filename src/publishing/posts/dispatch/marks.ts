@@ -50,7 +50,7 @@ export const markSent = groupCommit(async (sql: Sql, attempts: readonly Attempt[
     ), ${timeline(sql, {
       from: sql`sent`,
       kind: 'request_sent',
-      message: 'The request leaves; this network cannot be asked about it afterwards',
+      message: 'From here on the request may be at the network, which cannot be asked about it',
       data: sql`jsonb_build_object('attempt', attempt)`,
     })}
     select n
