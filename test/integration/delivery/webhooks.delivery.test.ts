@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
 import { openAdvance } from '../../../src/delivery/webhooks/advance.ts';
-import { overdueWebhooks } from '../../../src/delivery/webhooks/store.ts';
+import { listAttemptsOfPost, overdueWebhooks } from '../../../src/delivery/webhooks/store.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { gate } from '../../support/wire/eventually.ts';
 import { setReadOnly } from '../../support/processes/read-only.ts';
@@ -115,6 +115,21 @@ describe('webhook attempts', () => {
     ]);
     expect(await told(orgId, second!)).toEqual([['post.published', 1, 200]]);
     expect(await told(newId(), first!)).toEqual([]);
+  });
+
+  test('those to tell of a post are found by its deliveries, however many there are of others', async () => {
+    const texts: string[] = [];
+    const sql = openDatabase({ url: db.url, connections: 1, onStatement: (text) => void texts.push(text) });
+    await listAttemptsOfPost(sql, orgId, newId(), 200);
+    await sql.end();
+    const asked = texts.find((text) => text.includes('webhook_attempts'))!;
+    const plan = await db.sql.begin(async (tx) => {
+      await tx`set local enable_seqscan = off`; // the tables are small here
+      return tx.unsafe<{ 'QUERY PLAN': string }[]>(`explain ${asked}`, [orgId, newId(), 200]);
+    });
+    const lines = plan.map((line) => line['QUERY PLAN']).join('\n');
+    expect(lines).toContain('webhook_deliveries_of_post');
+    expect(lines).toContain('webhook_attempts_of_delivery');
   });
 
   test('a delivery ends with a successful second attempt [WH32]', async () => {
