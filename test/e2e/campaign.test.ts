@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from '../support/wire/played.ts';
 import { type FaultOf, type Faults, networks } from '../support/worlds/publishing/campaign-targets.ts';
-import { type Campaign, startCampaign } from '../support/worlds/publishing/campaign.ts';
+import { attemptKinds, type Campaign, startCampaign } from '../support/worlds/publishing/campaign.ts';
 
 // Everything that users run, and every network as its documents say: one create for all of them.
 
@@ -63,14 +63,15 @@ test.each(ROUNDS)('$title', async ({ faultOf, lateBy = 0 }) => {
     const isLimit = faultOf(id) === 'rate-limit';
     const isLost = once === 'at-most-once' && !isLimit;
     const outcome = await campaign.publishedAs(one, isLimit ? one.result : one.found);
+    const attempt = attemptKinds(once);
     if (isLimit)
-      return { ...outcome, kinds: ['created', 'claimed', 'rate_limited', 'claimed', 'published'], made, left: 0 };
+      return { ...outcome, kinds: ['created', ...attempt, 'rate_limited', ...attempt, 'published'], made, left: 0 };
     return {
       ...outcome,
       ...(isLost && { state: 'ERROR', detail: 'unconfirmed', releaseId: null, releaseUrl: null }),
       kinds: [
         'created',
-        'claimed',
+        ...attempt,
         'unconfirmed',
         ...(campaign.hiddenFrom(one).lookUps > 0 ? Array.from({ length: lateBy }, () => 'unconfirmed') : []),
         isLost ? 'failed' : 'reconciled',

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Database } from '../../../../src/platform/db/index.ts';
 import { newId, randomBase62 } from '../../../../src/platform/kernel/index.ts';
-import type { Media, Published } from '../../../../src/providers/registry/index.ts';
+import type { Media, Published, SocialAdapter } from '../../../../src/providers/registry/index.ts';
 import { sealCredentials } from '../../../../src/publishing/channels/credentials.ts';
 import { NOW, POST_ID } from '../../peers/social-suite.ts';
 import { testDatabase } from '../../wire/database.ts';
@@ -114,7 +114,7 @@ export async function startCampaign(faults: Faults = {}) {
       return new Map(rows.map((row) => [row.id, { ...row, kinds: onceIn(row.kinds) }]));
     },
     /** The outcome of a post that is published, with the release that its fixture has. */
-    async publishedAs({ adapter: { id } }: Target, release: Published | undefined) {
+    async publishedAs({ adapter: { id, once } }: Target, release: Published | undefined) {
       const text = JSON.stringify(release ?? {}).replaceAll(POST_ID, await postIdOf(id));
       const known = JSON.parse(moved(text, NOW, byMs)) as Record<string, string>;
       const { id: releaseId = expect.stringMatching(/./), url: releaseUrl = expect.stringMatching(/^https:/) } = known;
@@ -122,7 +122,7 @@ export async function startCampaign(faults: Faults = {}) {
         id,
         state: 'PUBLISHED',
         detail: null,
-        kinds: ['created', 'claimed', 'published'],
+        kinds: ['created', ...attemptKinds(once), 'published'],
         releaseId,
         releaseUrl,
       };
@@ -142,6 +142,10 @@ export async function startCampaign(faults: Faults = {}) {
   };
 }
 export type Campaign = Awaited<ReturnType<typeof startCampaign>>;
+
+/** What a timeline tells of an attempt before its outcome. */
+export const attemptKinds = (once: SocialAdapter['once']): string[] =>
+  once === 'at-most-once' ? ['claimed', 'request_sent'] : ['claimed'];
 
 function watchSockets() {
   const addresses = new Set<string>();
