@@ -402,7 +402,7 @@ function roundsOf(
     ...startingWith(
       change.options.toSorted((a, b) => b.length - a.length).flatMap((option) => OPTION_SHOWN_BY[option] ?? []),
     ),
-    ...startingWith(change.options.some((option) => /Retention$/.test(option)) ? ['operations/retention.'] : []),
+    ...startingWith(change.options.some((option) => option.endsWith('Retention')) ? ['operations/retention.'] : []),
     ...all.filter((file) => isSweep && isTable(file) && texts.get(file)!.includes('context.sweeps')),
     ...all.filter((file) => isTable(file) && hasRow(file)),
     ...all.filter((file) => isTable(file) && mention(file)),
