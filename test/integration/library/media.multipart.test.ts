@@ -138,7 +138,7 @@ describe('multipart upload', () => {
           .end(
             method === 'POST'
               ? `<InitiateMultipartUploadResult><UploadId>u${begun}</UploadId></InitiateMultipartUploadResult>`
-              : `<ListPartsResult><IsTruncated>false</IsTruncated>${parts.join('')}</ListPartsResult>`,
+              : `<ListPartsResult><UploadId>u${begun}</UploadId><IsTruncated>false</IsTruncated>${parts.join('')}</ListPartsResult>`,
           );
       },
     });
