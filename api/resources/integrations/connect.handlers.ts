@@ -91,7 +91,7 @@ export const connectRoutes = [
       const refresh = body.refresh || undefined;
       const person = connectorOf({ principal, request });
       const isAgain = await rooms.channels.isForChannel(person, params.provider, { state, refresh });
-      if (isAgain !== undefined) requirePermission(principal, isAgain ? 'channels:update' : 'channels:create');
+      requirePermission(principal, isAgain ? 'channels:update' : 'channels:create');
       const { id, created, returnUrl, choice } = await rooms.channels.complete(person, params.provider, {
         code,
         state,

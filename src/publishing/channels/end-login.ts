@@ -127,16 +127,16 @@ async function byConsent(
   return { ...(await saveOrAsk(deps, person, login, channel)), returnUrl: begun.returnUrl };
 }
 
-/** Whether a call ends a login that is to be that of a channel which is there; undefined: its state is not known. */
+/** Whether a call ends a login that is to be that of a channel which is there: where its state is not known, it does not. */
 export async function isForChannel(
   { sql }: Pick<CompleteDeps, 'sql'>,
   { orgId, userId }: Person,
   providerId: string,
   { state, refresh }: Pick<Complete, 'state' | 'refresh'>,
-): Promise<boolean | undefined> {
+): Promise<boolean> {
   if (refresh !== undefined || !state) return refresh !== undefined;
   const begun = await findState(sql, { orgId, userId, providerId, stateHash: sha256(state) });
-  return begun && begun.refreshChannelId !== null;
+  return typeof begun?.refreshChannelId === 'string';
 }
 
 /** Ends a login: tokens for the code, or the typed fields checked at the network; then the channel is written. */
