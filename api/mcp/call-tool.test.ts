@@ -1,3 +1,4 @@
+import { readdir, readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { AppError } from '../../src/platform/kernel/index.ts';
@@ -86,4 +87,16 @@ test('an agent that follows what search_stock says of its next part gets that pa
 test('each tool that answers a part of a list takes what asks for the next part', () => {
   const lists = tools.filter(({ output }) => 'nextCursor' in output.shape);
   expect(lists.map(({ input, nextBy = 'cursor' }) => nextBy in input.shape)).toEqual(lists.map(() => true));
+});
+
+test('a tool has at most 60 lines', async () => {
+  const folder = new URL('tools/', import.meta.url);
+  const counted = await Promise.all(
+    (await readdir(folder)).map(async (name) => ({
+      name,
+      lines: (await readFile(new URL(name, folder), 'utf8')).split('\n').length - 1,
+    })),
+  );
+  expect(counted.length).toBeGreaterThanOrEqual(tools.length);
+  expect(counted.filter(({ lines }) => lines > 60)).toEqual([]);
 });

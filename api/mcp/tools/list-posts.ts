@@ -6,8 +6,6 @@ import { Range, State } from '../../resources/posts/shape.ts';
 import { cursor, fitting, nextCursor } from '../pages.ts';
 import { asCall, toolsOf } from '../tool.ts';
 
-/** Posts that are read for one answer; most answers are full before. */
-const AT_ONCE = 100;
 const day = (what: string) =>
   z.string().max(100).optional().describe(`${what} of the range, in UTC, such as 2026-09-01T00:00:00Z.`);
 
@@ -52,11 +50,10 @@ export const listPostsTool = toolsOf(
   output: z.strictObject({ output: z.strictObject({ posts: z.array(Listed) }), nextCursor }),
   untrusted: ['/output/posts/*/integrationName'],
   async run(call) {
-    const query = parse(Range, { ...call.input, limit: String(AT_ONCE) });
+    const query = parse(Range, { ...call.input, limit: '100' }); // most answers are full before
     const { posts, nextCursor: next = null } = await listBriefly(asCall(call, { query }));
     const shown = posts.map(presentListed);
     const fit = fitting(shown);
-    const isCut = fit < shown.length;
-    return { output: { posts: shown.slice(0, fit) }, nextCursor: isCut ? cursorOf(posts[fit - 1]!) : next };
+    return { output: { posts: shown.slice(0, fit) }, nextCursor: fit < shown.length ? cursorOf(posts[fit - 1]!) : next };
   },
 });

@@ -256,6 +256,15 @@ describe('tools that write', () => {
       safeToRetry: false,
     });
     expect(explained.timeline.length).toBeGreaterThan(0);
+    await world.product.db.sql`
+      update posts
+      set state = 'QUEUE', detail = 'paused', error_kind = null, error = null
+      where id = ${id}`;
+    expect(await called(key, 'explain_failure', { id })).toMatchObject({
+      summary: expect.stringContaining('paused'),
+      suggestion: expect.stringContaining('resume'),
+      safeToRetry: false,
+    });
   });
 
   test('call_channel_method asks the network by a method that it declares', async () => {
