@@ -1,11 +1,11 @@
 // node scripts/wiring.ts [--file <path>] [--lines <pattern>] [--from <number>] [--only <numbers>] [--rounds <number>]
-// [--tests <pattern>] [--types]: drops each line of the composition in turn, and puts the default in the place of each
-// setting that a line passes on, and asks whether anything notices. The types of all changes are checked in one
-// program. Each change that compiles is given to tests in a copy of the repository, the likeliest file first, further
-// files in further rounds; a round is one run of jest, in which each test file stands once for each change that it is
-// asked about. Prints each change with the test that noticed it, as it comes, and in the end those that nothing
-// noticed. `--from` and `--only` take numbers that a run has printed; `--tests` asks the test files of that name and no
-// others; `--rounds` ends after so many rounds, `--types` before the first.
+// [--tests <pattern>] [--workers <number>] [--types]: drops each line of the composition in turn, and puts the default
+// in the place of each setting that a line passes on, and asks whether anything notices. The types of all changes are
+// checked in one program. Each change that compiles is given to tests in a copy of the repository, the likeliest file
+// first, further files in further rounds; a round is one run of jest, in which each test file stands once for each
+// change that it is asked about. Prints each change with the test that noticed it, as it comes, and in the end those
+// that nothing noticed. `--from` and `--only` take numbers that a run has printed; `--tests` asks the test files of
+// that name and no others; `--rounds` ends after so many rounds, `--types` before the first.
 import { spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,6 @@ const WINGS = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).flatMap((e
 );
 const FILES = ['src/context.ts', ...WINGS.toSorted(), 'actors/host/start.ts'];
 const JWT_SECRET = 'x'.repeat(32);
-const AT_ONCE = 2;
 /** While no test file ends for so long, those that are under way hang: that is noticed too. */
 const SILENCE_MS = 6 * 60_000;
 const TESTS = 'test/integration';
@@ -147,6 +146,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     rounds: { type: 'string', default: '9' },
     tests: { type: 'string' },
+    workers: { type: 'string', default: '4' }, // most files wait for what does not come
     types: { type: 'boolean', default: false },
   },
 });
@@ -489,7 +489,7 @@ try {
         [
           'node_modules/jest/bin/jest.js',
           '--maxWorkers',
-          String(AT_ONCE),
+          values.workers,
           '--workerIdleMemoryLimit=2', // bytes: a new worker for each file, as modules are loaded once, with the first choice
           '--forceExit',
           '--runTestsByPath',
