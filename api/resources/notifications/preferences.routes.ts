@@ -19,7 +19,7 @@ const SomeToggles = z.strictObject(Toggles.partial().shape);
 const Change = z.strictObject({
   master: SomeToggles.optional(),
   categories: z
-    .record(z.string().regex(/^[a-z][a-z0-9_]{0,63}$/), SomeToggles)
+    .record(z.string().min(1).max(64), SomeToggles)
     .refine((categories) => Object.keys(categories).length <= 100, 'at most 100 categories')
     .optional(),
   digest: z.enum(DIGESTS).optional(),

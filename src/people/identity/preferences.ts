@@ -52,6 +52,8 @@ const DEFAULTS: Readonly<Record<string, Toggles>> = {
   analytics_alerts: toggles(true, false, true),
 };
 const ALL_ON = toggles(true, true, true);
+/** A category that a person makes up may be named as what every object has, such as `toString`. */
+const isKnown = (name: string): boolean => Object.hasOwn(DEFAULTS, name);
 
 const over = (base: Toggles, chosen: Some<Toggles> = {}): Toggles => {
   const [email, push, inApp] = CHANNELS.map((channel) => chosen[channel] ?? base[channel]);
@@ -68,7 +70,7 @@ export function completePreferences(chosen: PreferencesChange): Preferences {
   return {
     master,
     categories: Object.fromEntries(
-      names.map((name) => [name, over(DEFAULTS[name] ?? master, chosen.categories?.[name])]),
+      names.map((name) => [name, over(isKnown(name) ? DEFAULTS[name]! : master, chosen.categories?.[name])]),
     ),
     digest: chosen.digest ?? 'Instant',
     quietHours: chosen.quietHours ?? null,
@@ -79,7 +81,7 @@ export function completePreferences(chosen: PreferencesChange): Preferences {
 /** Categories without defaults that a person may choose something for: all who are told of a fact have theirs read. */
 const MOST_UNKNOWN = 100;
 const unknownIn = ({ categories }: PreferencesChange): number =>
-  Object.keys(categories ?? {}).filter((name) => !Object.hasOwn(DEFAULTS, name)).length;
+  Object.keys(categories ?? {}).filter((name) => !isKnown(name)).length;
 
 /** Throws `validation_failed` for more categories than a person may have; those that are there may stay. */
 export function checkCategories(chosen: PreferencesChange, merged: PreferencesChange): void {

@@ -195,6 +195,18 @@ describe('notification preferences', () => {
     );
     expect((await client.put(URL, {})).body).toEqual((await client.get(URL)).body);
   });
+  test.each(['teamNews', 'weekly-report', 'Röportaj 2', 'toString'])(
+    'an unknown category may be named %j [S178, NO23]',
+    async (name) => {
+      const { client } = await somebody();
+      const { status, body } = await client.put(URL, {
+        master: { push: false },
+        categories: { [name]: { email: false } },
+      });
+      expect([status, body.categories]).toEqual([200, { ...DEFAULTS, [name]: all(false, false, true) }]);
+      expect((await client.get(URL)).body).toEqual(body);
+    },
+  );
   test('keep all concurrent changes', async () => {
     const { client } = await somebody();
     await Promise.all(Object.keys(DEFAULTS).map((name) => client.put(URL, { categories: { [name]: { push: true } } })));
@@ -208,7 +220,7 @@ describe('notification preferences', () => {
     [{ master: null }, 'master'],
     [{ categories: { replies: { email: 1 } } }, 'categories.replies.email'],
     [{ categories: { replies: true } }, 'categories.replies'],
-    [{ categories: { 'Not a key': { email: true } } }, 'categories.Not a key'],
+    [{ categories: { ['k'.repeat(65)]: { email: true } } }, `categories.${'k'.repeat(65)}`],
     [
       { categories: Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`c${n}`, { email: true }])) },
       'categories',
