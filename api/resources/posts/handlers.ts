@@ -16,6 +16,7 @@ import {
   type SentBody,
 } from '../../../src/publishing/posts/index.ts';
 import { authorOf, ownOnly } from '../../http/own.ts';
+import { requirePermission } from '../../http/permit.ts';
 import { countedPosts } from '../../http/program.ts';
 import { type AuthKind, type Call, routesOf } from '../../http/route.ts';
 import { presentTimeline, Range, State, Timeline } from './shape.ts';
@@ -83,13 +84,15 @@ export async function checkEdits(
   { rooms, principal }: Pick<Call<'posts'>, 'rooms' | 'principal'>,
   postIds: readonly string[],
 ): Promise<void> {
-  const { orgId, permissions } = principal;
-  if (postIds.length > 0 && !permissions.has('posts:update'))
-    throw new AppError('forbidden', 'Your role lacks the permission posts:update');
-  await Promise.all(postIds.map((postId) => ownOnly(principal, () => rooms.posts.findAuthor(orgId, postId))));
+  if (postIds.length > 0) requirePermission(principal, 'posts:update');
+  await Promise.all(postIds.map((postId) => ownOnly(principal, () => rooms.posts.findAuthor(principal.orgId, postId))));
 }
 
-const createPosts = (call: Call<'posts', SentBody>) => admitBodies(call, [call.body]);
+/** A body of the type `update` makes no post: each element names one. */
+async function createPosts(call: Call<'posts', SentBody>) {
+  requirePermission(call.principal, call.body.type === 'update' ? 'posts:update' : 'posts:create');
+  return admitBodies(call, [call.body]);
+}
 
 /**
  * Judges create bodies, and has their posts and their edits of posts that they name admitted as one act. `refused`
@@ -188,10 +191,12 @@ const contentRoutes = <One extends z.ZodType>({ prefix, auth, one, present }: Di
     method: 'post',
     path: `${prefix}/posts`,
     summary: 'Create or edit posts',
-    description: 'Creates posts for several channels at once, and edits those that the body names.',
+    description:
+      'Creates posts for several channels at once, and edits those that the body names. Needs the permission posts:create; with the type `update`, which makes no post, posts:update.',
     auth,
     impersonation: 'allowed',
     permission: 'posts:create',
+    orPermission: 'posts:update',
     planLimit: 'posts_per_month',
     idempotent: true,
     creates: true,

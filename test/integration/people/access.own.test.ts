@@ -132,6 +132,40 @@ describe('a member', () => {
   });
 });
 
+test('a create asks for posts:create, and of the type `update` for posts:update alone', async () => {
+  const holder = async (permission: string) => {
+    const id = newId();
+    await product.db
+      .sql`insert into roles (id, org_id, name, permissions) values (${id}, ${ann.orgId}, ${id}, ${[permission]})`;
+    return member(id);
+  };
+  const id = await draftOf(ann.userId);
+  const bodyOf = (type: string, value: object) => ({
+    type,
+    date: '2999-01-01T00:00:00.000Z',
+    shortLink: false,
+    tags: [],
+    posts: [{ integration: { id: channelId }, value: [{ content: 'changed', image: [], ...value }], settings: {} }],
+  });
+  for (const [permission, made, edited] of [
+    ['posts:create', 201, 403],
+    ['posts:update', 403, 201],
+    ['posts:read', 403, 403],
+  ] as const) {
+    const who = await holder(permission);
+    for (const ask of [
+      (body: object) => who.session.post('/posts', body),
+      (body: object) => who.key.post('/public/v1/posts', body),
+    ])
+      expect([
+        permission,
+        (await ask(bodyOf('draft', {}))).status,
+        (await ask(bodyOf('update', { id }))).status,
+        (await ask(bodyOf('draft', { id }))).status, // names a post, and is no update
+      ]).toEqual([permission, made, edited, 403]);
+  }
+});
+
 test.each(['owner', 'admin', 'editor'])('%s updates rows of others [S54]', async (role) => {
   const who = await member(role);
   for (const route of updating) expect((await ask(route, who, ann.userId)).code).not.toBe('forbidden');
