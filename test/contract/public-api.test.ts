@@ -62,7 +62,7 @@ const FIELD: readonly Row[] = [
   ['POST /video/function', 'media:read', 201, list('id label')], // the data of the provider
   ['GET /analytics/:integrationId', 'analytics:read', 200, NUMBERS, 'api-key oauth session'],
   ['GET /analytics/post/:postId', 'analytics:read', 200, NUMBERS, 'api-key oauth session'],
-  ['GET /users', MEMBER, 200, list('id name email'), 'api-key'], // its handler asks for a super-admin
+  ['GET /users', MEMBER, 200, list('id name email')], // its handler asks for the key of a super-admin
 ];
 
 const JOB =

@@ -11,12 +11,13 @@ export default [
     method: 'get',
     path: '/public/v1/users',
     summary: 'Search users of the instance',
-    description: 'By a part of their name or address; only for keys of super-admins.',
-    auth: ['api-key'],
+    description: 'By a part of their name or address; only for keys of super-admins, and for no access token.',
+    auth: ['api-key', 'oauth'],
     query: z.object({ name: z.string().trim().min(1).max(254).optional() }),
     answer: z.array(z.strictObject({ id: z.string(), name: z.string(), email: z.string() })),
     async handle({ rooms, principal, query }) {
-      if (!principal.isSuperAdmin) throw new AppError('super_admin_required', 'Only a super-admin may do this');
+      if (principal.kind !== 'api-key' || !principal.isSuperAdmin)
+        throw new AppError('super_admin_required', 'Only the API key of a super-admin may do this');
       return (await rooms.admin.users.list({ search: query.name, limit: MOST })).items;
     },
     present: (users) =>

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { type Client, type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { type TestDatabase, testDatabase } from '../../support/wire/database.ts';
+import { makeApp, tokensFor } from '../../support/worlds/oauth.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { refuseRows } from '../../support/wire/refused-row.ts';
 
@@ -318,14 +319,23 @@ describe('access to the admin routes', () => {
 });
 
 describe('GET /public/v1/users', () => {
-  test('is for keys of super-admins only, 403 for others [S214]', async () => {
+  test('is for keys of super-admins only, 403 for other keys and for access tokens [S214]', async () => {
     const ann = await app.signUp({ email: 'public-user@birds.example' });
     const [rootKey, annKey] = [await root.withKey(), await ann.withKey()];
     expect((await rootKey.get('/public/v1/users?name=public-user')).body).toEqual([
       { id: ann.userId, name: expect.any(String), email: 'public-user@birds.example' },
     ]);
-    const { status, body } = await annKey.get('/public/v1/users?name=public-user');
-    expect([status, body.code]).toEqual([403, 'super_admin_required']);
+    const client = await makeApp(root);
+    const [rootToken, annToken] = [await tokensFor(app, root, client), await tokensFor(app, ann, client)];
+    const byToken = (token: string) =>
+      app.client().get('/public/v1/users?name=public-user', { authorization: `Bearer ${token}` });
+    for (const { status, body } of [
+      await annKey.get('/public/v1/users?name=public-user'),
+      await byToken(rootToken.access),
+      await byToken(annToken.access),
+    ])
+      expect([status, body.code]).toEqual([403, 'super_admin_required']);
+    expect((await byToken('pos_wrong')).status).toBe(401);
   });
 });
 
