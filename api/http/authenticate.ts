@@ -57,7 +57,8 @@ type Authenticated = Pick<AnyRoute, 'auth' | 'method' | 'impersonation' | 'surfa
 
 /**
  * Finds who asks: by an API key or an access token in `Authorization`, a session in the header `auth`, a session in the
- * cookie, in this order; a header that fails is never made good by a cookie (S13, S14).
+ * cookie, in this order; a header that fails is never made good by a cookie (S13, S14). Of a client whose organization
+ * has no subscription the principal is known as well when `no_subscription` is thrown.
  */
 export async function authenticate(
   exchange: Exchange,
@@ -102,8 +103,8 @@ async function identify(
         program: holder.program,
         scopes: scopesOfToken(holder.scope),
         limits: holder.limits,
-        plan: billing.planOf(holder, clock.now()),
       });
+      exchange.principal.plan = billing.planOf(holder, clock.now());
       return;
     }
     if (!auth.includes('api-key')) throw unauthenticated();
@@ -113,8 +114,8 @@ async function identify(
       apiKeyId: holder.apiKeyId,
       program: holder.program,
       limits: holder.limits,
-      plan: billing.planOf(holder, clock.now()),
     });
+    exchange.principal.plan = billing.planOf(holder, clock.now());
     return;
   }
   if (!people) throw noKey();

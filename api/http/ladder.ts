@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { Context } from '../../src/context.ts';
 import type { Limiter } from '../../src/platform/flow/index.ts';
 import { asCallerError } from '../../src/platform/db/index.ts';
-import type { AppError } from '../../src/platform/kernel/index.ts';
+import { AppError } from '../../src/platform/kernel/index.ts';
 import { prefersHtml } from './accept.ts';
 import { sendJson, sendRaw } from './answer.ts';
 import { placeForWork } from './at-work.ts';
@@ -87,7 +87,13 @@ export async function climb(exchange: Exchange, route: AnyRoute, tools: Tools): 
   exchange.route = route;
   tellDeprecation(exchange, route);
   if (route.surface) checkSurfaceHost(exchange.request, context.config.http);
-  await authenticate(exchange, route, context, writeCookie);
+  try {
+    await authenticate(exchange, route, context, writeCookie);
+  } catch (error) {
+    // its credential is right: it counts as what is answered to it otherwise, and is told what is left (T17)
+    if (error instanceof AppError && error.code === 'no_subscription') await throttle(exchange, route, context);
+    throw error;
+  }
   if (route.method !== 'get' || route.csrf === 'origin') await checkCsrf(exchange, route, context, readBody);
   const readInput = async () => {
     const body =

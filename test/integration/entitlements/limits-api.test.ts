@@ -399,7 +399,7 @@ describe('the API', () => {
     await settles(async () => expect((await ask()).status).toBe(200));
   });
 
-  test('answers 401 to the key of an org without active subscription while its members keep access [AU10, S12, S58, S80, S217]', async () => {
+  test('answers 401 to the key of an org without active subscription while its members keep access [AU10, S12, S16, S58, S80, S217, T17]', async () => {
     const ann = await owner('PRO');
     const program = await ann.withKey();
     const ask = () => program.get('/public/v1/is-connected');
@@ -408,6 +408,10 @@ describe('the API', () => {
       const { status, body } = await ask();
       expect([status, body.msg, body.code]).toEqual([401, 'No subscription found', 'no_subscription']);
     });
+    const left = async () => Number((await ask()).headers.get('x-ratelimit-remaining'));
+    const before = await left();
+    expect(before).toBeGreaterThan(0);
+    expect(await left()).toBe(before - 1); // it counts as any other answer
     expect((await ann.client.get('/integrations/list')).status).toBe(200);
     await subscribe(product.db.sql, ann.orgId, { tier: 'PRO', graceEndsAt: new Date(Date.now() + 3_600_000) });
     await settles(async () => expect((await ask()).status).toBe(200));
