@@ -91,7 +91,8 @@ export const connectRoutes = [
       const refresh = body.refresh || undefined;
       const person = connectorOf({ principal, request });
       const isAgain = await rooms.channels.isForChannel(person, params.provider, { state, refresh });
-      requirePermission(principal, isAgain ? 'channels:update' : 'channels:create');
+      // a state that was used or is too old connects nothing, whoever asks: they are told that
+      if (isAgain !== undefined) requirePermission(principal, isAgain ? 'channels:update' : 'channels:create');
       const { id, created, returnUrl, choice } = await rooms.channels.complete(person, params.provider, {
         code,
         state,

@@ -127,16 +127,25 @@ async function byConsent(
   return { ...(await saveOrAsk(deps, person, login, channel)), returnUrl: begun.returnUrl };
 }
 
-/** Whether a call ends a login that is to be that of a channel which is there: where its state is not known, it does not. */
+/** The ways in which people log in to a network, over its versions. */
+const loginsOf = ({ providers }: Pick<CompleteDeps, 'providers'>, providerId: string) =>
+  providers.list('social').flatMap(({ id, login }) => (id === providerId ? [login.kind] : []));
+/** A login by typed fields needs no state, and looks at none. */
+const isTyped = (kinds: readonly SocialAdapter['login']['kind'][]) => kinds.every((kind) => kind === 'credentials');
+
+/**
+ * Whether a call ends a login that is to be that of a channel which is there; undefined: it ends none, as its state is
+ * not known.
+ */
 export async function isForChannel(
-  { sql }: Pick<CompleteDeps, 'sql'>,
+  deps: Pick<CompleteDeps, 'sql' | 'providers'>,
   { orgId, userId }: Person,
   providerId: string,
   { state, refresh }: Pick<Complete, 'state' | 'refresh'>,
-): Promise<boolean> {
-  if (refresh !== undefined || !state) return refresh !== undefined;
-  const begun = await findState(sql, { orgId, userId, providerId, stateHash: sha256(state) });
-  return typeof begun?.refreshChannelId === 'string';
+): Promise<boolean | undefined> {
+  if (refresh !== undefined || !state || isTyped(loginsOf(deps, providerId))) return refresh !== undefined;
+  const begun = await findState(deps.sql, { orgId, userId, providerId, stateHash: sha256(state) });
+  return begun && begun.refreshChannelId !== null;
 }
 
 /** Ends a login: tokens for the code, or the typed fields checked at the network; then the channel is written. */
@@ -146,8 +155,7 @@ export async function endLogin(
   providerId: string,
   call: Complete,
 ): Promise<Completed> {
-  const kinds = deps.providers.list('social').flatMap(({ id, login }) => (id === providerId ? [login.kind] : []));
-  if (kinds.some((kind) => kind !== 'credentials'))
-    return byConsent(deps, person, providerId, call, !kinds.includes('approval'));
-  return byFields(deps, person, providerId, call);
+  const kinds = loginsOf(deps, providerId);
+  if (isTyped(kinds)) return byFields(deps, person, providerId, call);
+  return byConsent(deps, person, providerId, call, !kinds.includes('approval'));
 }

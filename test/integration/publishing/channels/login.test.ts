@@ -237,14 +237,25 @@ describe('connecting a channel by OAuth', () => {
     const granted = network.consent(await begin(cat.client, `&refresh=${channel.id}`));
     const again = await finish({ code: granted.code, state: granted.state }, cat);
     expect([again.status, again.body.id]).toEqual([200, channel.id]);
-    expect((await finish({ code: granted.code, state: granted.state }, cat)).status).toBe(403); // it was used
+    const old = network.consent(await begin(cat.client, `&refresh=${channel.id}`));
+    await db.sql`update connect_states set expires_at = now()`;
+    // used before, and older than an hour
+    for (const login of [granted, old])
+      expect(await finish({ code: login.code, state: login.state }, cat)).toMatchObject({
+        status: 400,
+        body: { message: expect.stringContaining('start again') },
+      });
     const fields = { fields: { name: 'studio' }, allowPreview: true };
     expect((await finish({ ...fields, refresh: typed.id }, cat, 'sandbox')).body.id).toBe(typed.id);
     expect(await finish(fields, cat, 'sandbox')).toMatchObject({ status: 403, body: { code: 'forbidden' } });
     await expect(begin(cat.client)).rejects.toThrow('begin: 403');
     const { code, state } = network.consent(await begin()); // it is Ann's
-    expect((await finish({ code, state }, cat)).status).toBe(403);
-    expect((await finish({ ...fields, state }, cat, 'sandbox')).status).toBe(403); // fields need no state
+    expect((await finish({ code, state }, cat)).status).toBe(400);
+    // fields need no state: neither one that is not known nor one that is makes a reconnect of them
+    expect((await finish({ ...fields, state }, cat, 'sandbox')).status).toBe(403);
+    const { state: own } = network.consent(await begin(cat.client, `&refresh=${channel.id}`));
+    await db.sql`update connect_states set provider_id = 'sandbox'`;
+    expect((await finish({ ...fields, fields: { name: 'new' }, state: own }, cat, 'sandbox')).status).toBe(403);
   });
 
   test('requires a server address, and checks it before anything is sent [S130, X1]', async () => {
