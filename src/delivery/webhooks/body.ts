@@ -48,14 +48,14 @@ function dataOf(fact: Exclude<WebhookFact, FlatFact>): object {
         publishDate: instant(fact.payload.publishDate),
       };
     case 'post.scheduled':
-      return postOf(fact, 'QUEUE', 'scheduled');
+      return postOf(fact, 'QUEUE', fact.payload.detail);
     case 'post.failed': {
       const { detail, errorKind, error, attempts, retryable } = fact.payload;
       return { ...postOf(fact, 'ERROR', detail), errorKind, error, attempts, retryable };
     }
     case 'post.retrying': {
-      const { errorKind, error, attempt, nextAttemptAt } = fact.payload;
-      return { ...postOf(fact, 'QUEUE', 'retrying'), errorKind, error, attempt, nextAttemptAt: instant(nextAttemptAt) };
+      const { detail, errorKind, error, attempt, nextAttemptAt } = fact.payload;
+      return { ...postOf(fact, 'QUEUE', detail), errorKind, error, attempt, nextAttemptAt: instant(nextAttemptAt) };
     }
     case 'post.late':
       return { ...postOf(fact, 'PUBLISHED', null), url: fact.payload.url, latenessMs: fact.payload.latenessMs };

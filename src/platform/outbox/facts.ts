@@ -17,6 +17,8 @@ const post = {
   content: z.string(),
   publishDate: instant,
 };
+/** What a post waits for; a fact of an older release says nothing of it. */
+const waitsFor = (usual: 'scheduled' | 'retrying') => z.string().nullable().default(usual);
 /** A value of a day that stands out from the days before. */
 const anomaly = z.strictObject({
   integrationId: id,
@@ -59,10 +61,15 @@ const failed = { ...post, errorKind: z.string(), error: z.string() };
  * producer.
  */
 export const facts = {
-  'post.scheduled': z.strictObject(post),
+  'post.scheduled': z.strictObject({ ...post, detail: waitsFor('scheduled') }),
   'post.published': z.strictObject(released),
   'post.late': z.strictObject({ ...released, latenessMs: z.number() }),
-  'post.retrying': z.strictObject({ ...failed, attempt: z.int(), nextAttemptAt: instant }),
+  'post.retrying': z.strictObject({
+    ...failed,
+    detail: waitsFor('retrying'),
+    attempt: z.int(),
+    nextAttemptAt: instant,
+  }),
   'post.failed': z.strictObject({
     ...failed,
     detail: z.enum(['missed']).nullable(),

@@ -53,8 +53,11 @@ export const postFact = (sql: Sql) => ({
 /** The same of a post that was published. */
 export const releasedFact = (sql: Sql) => ({ ...postFact(sql), url: sql`coalesce(release_url, '')` });
 
+/** The same of a post that waits, with what it waits for. */
+export const queuedFact = (sql: Sql) => ({ ...postFact(sql), detail: sql`detail` });
+
 /** The same of a post that is deleted before it was published. */
-export const deletedFact = (sql: Sql) => ({ ...postFact(sql), state: sql`state`, detail: sql`detail` });
+export const deletedFact = (sql: Sql) => ({ ...queuedFact(sql), state: sql`state` });
 
 /** The same of a post whose approval `by` asked for, gave or refused, with the reason that they gave. */
 export const decidedFact = (sql: Sql, by: Fragment, reason: Fragment = sql`null::text`) => ({

@@ -270,7 +270,8 @@ describe('opt-in events', () => {
     'group',
   ];
   const cases: [Topic, object, string[], object][] = [
-    ['post.scheduled', {}, base, { state: 'QUEUE', detail: 'scheduled' }],
+    ['post.scheduled', {}, base, { state: 'QUEUE', detail: 'scheduled' }], // of an older release
+    ['post.scheduled', { detail: 'paused' }, base, { state: 'QUEUE', detail: 'paused' }],
     [
       'post.failed',
       {
@@ -288,6 +289,18 @@ describe('opt-in events', () => {
       { errorKind: 'unavailable', error: 'HTTP 503', attempt: 2, nextAttemptAt: '2026-09-01T10:00:31.020Z' },
       [...base, 'errorKind', 'error', 'attempt', 'nextAttemptAt'],
       { detail: 'retrying', attempt: 2, nextAttemptAt: '2026-09-01T10:00:31.020Z' },
+    ],
+    [
+      'post.retrying',
+      {
+        errorKind: 'unconfirmed',
+        error: 'Not on the network',
+        detail: 'unconfirmed',
+        attempt: 1,
+        nextAttemptAt: '2026-09-01T10:00:31.020Z',
+      },
+      [...base, 'errorKind', 'error', 'attempt', 'nextAttemptAt'],
+      { state: 'QUEUE', detail: 'unconfirmed', errorKind: 'unconfirmed' },
     ],
     [
       'post.late',

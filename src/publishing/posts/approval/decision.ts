@@ -2,7 +2,7 @@ import type { Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import type { PostAuthor } from '../authoring/input.ts';
 import type { Target } from '../authoring/thread.ts';
-import { decidedFact, pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
+import { decidedFact, pausedFact, pauseReason, queuedFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
 import { hashOfThread } from './consent.ts';
 
@@ -47,7 +47,7 @@ export const writeDecision = (
       },
       'post.scheduled': {
         from: withChannel(sql, sql`(select * from decided where state = 'QUEUE')`),
-        payload: postFact(sql),
+        payload: queuedFact(sql),
       },
       'post.paused': {
         from: withChannel(sql, sql`(select * from decided where state = 'QUEUE' and detail = 'paused')`),

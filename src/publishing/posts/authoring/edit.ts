@@ -4,7 +4,7 @@ import { holds, writeConsent } from '../approval/consent.ts';
 import { consentOfEdit } from '../approval/consent-of-edit.ts';
 import { owed, paymentPolicy } from '../bulk.ts';
 import type { PostsOptions } from '../deps.ts';
-import { pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
+import { pausedFact, pauseReason, queuedFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
 import { awaitsApproval, braked, type Labels, neverCounted, overLimit, paused, queuedDetail } from '../state.ts';
 import type { PostChange } from './input.ts';
@@ -79,7 +79,7 @@ const edit = (sql: Sql, target: Target, change: Edit, horizonMs: number) => {
           )`,
             sql`channel`,
           ),
-          payload: postFact(sql),
+          payload: queuedFact(sql),
         },
         'post.paused': {
           from: withChannel(sql, enteredPause(sql), sql`channel`),

@@ -3,7 +3,7 @@ import { AppError, newId } from '../../../platform/kernel/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import { approvalSetting, isHeld } from '../approval/consent.ts';
 import type { PostsOptions } from '../deps.ts';
-import { decidedFact, pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
+import { decidedFact, pausedFact, pauseReason, queuedFact, timeline, withChannel } from '../journal.ts';
 import type { DueChange, ReminderMoves } from '../ports.ts';
 import { post } from '../row.ts';
 import { braked, type Labels, queuedDetail } from '../state.ts';
@@ -295,7 +295,7 @@ const insertionOf = (isLimited: boolean, isCounted: boolean, reminders?: Reminde
             sql`(select * from inserted where state = 'QUEUE' and root_post_id is null)`,
             sql`channel`,
           ),
-          payload: postFact(sql),
+          payload: queuedFact(sql),
         },
         'post.approval_requested': {
           from: withChannel(sql, sql`(select * from inserted where approval_state = 'awaiting')`, sql`channel`),

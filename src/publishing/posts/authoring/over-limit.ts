@@ -4,7 +4,7 @@ import { busy } from '../../../platform/kernel/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import { consentOfRelease, holds, writeConsent } from '../approval/consent.ts';
 import type { PostsDeps } from '../deps.ts';
-import { failedFact, pausedFact, pauseMessage, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
+import { failedFact, pausedFact, pauseMessage, pauseReason, queuedFact, timeline, withChannel } from '../journal.ts';
 import { followingDate } from '../recurrence.ts';
 import { PARENT_FAILED, post, type ReadColumns } from '../row.ts';
 import { PAST_MS } from '../rules.ts';
@@ -218,7 +218,7 @@ const release = (
     })}, ${announce(sql, {
       'post.scheduled': {
         from: of(sql`state = 'QUEUE' and publish_date <> date_before`),
-        payload: postFact(sql),
+        payload: queuedFact(sql),
       },
       'post.resumed': {
         from: of(sql`detail = 'scheduled'`),

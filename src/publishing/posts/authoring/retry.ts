@@ -2,7 +2,7 @@ import type { Sql } from '../../../platform/db/index.ts';
 import { consentOfRequeue, holds, writeConsent } from '../approval/consent.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import { pausedFact, pauseReason, postFact, timeline, withChannel } from '../journal.ts';
+import { pausedFact, pauseReason, queuedFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
 import { braked, labelsOf, neverCounted, queuedDetail } from '../state.ts';
 import type { PostAuthor } from './input.ts';
@@ -92,7 +92,7 @@ const requeue = (
           sql`(select * from changed where state = 'QUEUE' and root_post_id is null)`,
           sql`channel`,
         ),
-        payload: postFact(sql),
+        payload: queuedFact(sql),
       },
       'post.paused': {
         from: withChannel(sql, sql`(select * from changed where state = 'QUEUE' and detail = 'paused')`, sql`channel`),

@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import { owed, paymentPolicy, returns } from '../bulk.ts';
-import { postFact, timeline, withChannel } from '../journal.ts';
+import { queuedFact, timeline, withChannel } from '../journal.ts';
 import { followingDate, type Following } from '../recurrence.ts';
 import type { PostsDeps } from '../deps.ts';
 import { post, type ReadColumns } from '../row.ts';
@@ -145,7 +145,7 @@ const moveTo = (
     message: 'Dates of the series had gone by, and are skipped',
     data: sql`${JSON.stringify({ publishDate: at, skipped: [publishDate, ...skipped].slice(0, 50) })}::text::jsonb`,
   })}, ${announce(sql, {
-    'post.scheduled': { from: withChannel(sql, sql`moved`), payload: postFact(sql) },
+    'post.scheduled': { from: withChannel(sql, sql`moved`), payload: queuedFact(sql) },
   })}
   select id
   from moved`;

@@ -370,7 +370,7 @@ function facts(sql: Sql, lateMs: number): Fragment {
     },
     'post.retrying': {
       from: of(sql`topic = 'post.retrying' and detail <> 'paused'`),
-      payload: { ...failedFact(sql), attempt: sql`attempts_failed`, nextAttemptAt: sql`due_at` },
+      payload: { ...failedFact(sql), detail: sql`detail`, attempt: sql`attempts_failed`, nextAttemptAt: sql`due_at` },
     },
     'post.paused': {
       from: withChannel(

@@ -84,6 +84,11 @@ describe('POST /posts/pause', () => {
       expect(await read(id)).toMatchObject({ state: 'QUEUE', detail: 'paused' });
     const facts = await db.sql`select entity_id as id from outbox where topic = 'post.paused' order by id`;
     expect(facts.map((row) => row['id'])).toEqual(expect.arrayContaining([fresh, now, draft]));
+    const told = await db.sql`
+      select payload ->> 'detail' as detail
+      from outbox
+      where topic = 'post.scheduled' and entity_id in ${db.sql([fresh, now, draft])}`;
+    expect(told.map((row) => row['detail'])).toEqual(['paused', 'paused', 'paused']);
     await set('resume', { scope: 'org' });
     await set('pause', { scope: 'campaign', id: (await read(fresh)).group });
     expect((await ann.client.put(`/posts/${fresh}`, { group: 'elsewhere' })).status).toBe(409);
