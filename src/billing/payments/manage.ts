@@ -121,21 +121,27 @@ async function isTrialFinished({ sql }: ManageNeeds, orgId: string): Promise<boo
 
 /**
  * The subscription that the operator's coupon is for: an existing one by the month, without a discount (DE7). An
- * organization takes the same coupon once: the processor forgets one that has ended.
+ * organization takes the same coupon once, as the processor forgets one that has ended. The metadata of the subscription
+ * tells of a coupon that was given while the answer of the processor was lost.
  */
-async function discounted({ discountId, sql, processor }: ManageNeeds, orgId: string): Promise<string | undefined> {
+async function discounted(
+  { discountId, sql, processor }: ManageNeeds,
+  orgId: string,
+): Promise<{ subscription: string } | 'taken' | undefined> {
   if (discountId === undefined) return undefined;
+  if (await store.tookCoupon(sql, orgId, discountId)) return 'taken';
   const row = await store.findSubscription(sql, orgId);
   if (!row?.processorId || row.period !== 'MONTHLY' || row.isTrial || row.gracePeriodEnd || row.cancelAt)
     return undefined;
-  if (await store.tookCoupon(sql, orgId, discountId)) return undefined;
   const remote = await processor.subscription(row.processorId);
-  return remote && (remote.discounts ?? []).length === 0 ? row.processorId : undefined;
+  if (remote?.metadata?.['coupon'] === discountId) return 'taken';
+  return remote && (remote.discounts ?? []).length === 0 ? { subscription: row.processorId } : undefined;
 }
 
 async function offerDiscount(deps: ManageNeeds, orgId: string): Promise<string | false> {
-  const subscription = await discounted(deps, orgId);
-  return subscription !== undefined && deps.vault.seal(JSON.stringify({ use: 'discount', orgId, subscription }));
+  const found = await discounted(deps, orgId);
+  if (found === undefined || found === 'taken') return false;
+  return deps.vault.seal(JSON.stringify({ use: 'discount', orgId, ...found }));
 }
 
 function judgeToken({ vault }: ManageNeeds, orgId: string, token: string): void {
@@ -149,15 +155,18 @@ function judgeToken({ vault }: ManageNeeds, orgId: string, token: string): void 
   throw invalidField('token', 'take it from /billing/check-discount', 'invalid_value');
 }
 
+/** Answers a repeated call as the first one: nobody knows which of their answers have arrived. */
 async function applyDiscount(deps: ManageNeeds, orgId: string, by: AuditActor, token: string): Promise<boolean> {
-  const { discountId, tasks, apply } = deps;
+  const { sql, discountId, tasks, apply } = deps;
   judgeToken(deps, orgId, token);
-  const subscription = await discounted(deps, orgId);
-  if (subscription === undefined || discountId === undefined) return false;
-  await tasks.change(orgId, subscription, { coupon: discountId }, by, async (tx) => {
-    await store.noteCoupon(tx, orgId, discountId);
-    await apply.note(tx, orgId, 'discount_applied', by);
-  });
+  const found = await discounted(deps, orgId);
+  if (found === undefined || discountId === undefined) return false;
+  const note = async (tx: Sql) => {
+    if (await store.noteCoupon(tx, orgId, discountId)) await apply.note(tx, orgId, 'discount_applied', by);
+  };
+  if (found === 'taken') await sql.begin(note);
+  else
+    await tasks.change(orgId, found.subscription, { coupon: discountId, metadata: { coupon: discountId } }, by, note);
   return true;
 }
 

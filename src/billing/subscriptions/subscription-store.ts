@@ -364,8 +364,15 @@ export async function tookCoupon(sql: Sql, orgId: string, coupon: string): Promi
   const rows = await sql`select from organizations where id = ${orgId} and coupon_taken = ${coupon}`;
   return rows.length > 0;
 }
-export const noteCoupon = (sql: Sql, orgId: string, coupon: string) =>
-  sql`update organizations set coupon_taken = ${coupon} where id = ${orgId}`;
+/** False: it was noted before. */
+export async function noteCoupon(sql: Sql, orgId: string, coupon: string): Promise<boolean> {
+  const { count } = await sql`
+    update organizations
+    set coupon_taken = ${coupon}
+    where id = ${orgId}
+      and coupon_taken is distinct from ${coupon}`;
+  return count > 0;
+}
 
 /** Claims the right of an organization to refund charges by itself, once a year; false when it is used up. */
 export async function claimSelfRefund(sql: Sql, orgId: string): Promise<boolean> {

@@ -157,9 +157,15 @@ describe('a change whose response is lost', () => {
     expect((await apply()).status).toBe(503);
     const [given] = remote.discounts;
     expect(given).toBeDefined();
-    expect(await apply()).toMatchObject({ status: 200, body: { success: false } });
+    expect(await apply()).toMatchObject({ status: 200, body: { success: true } });
     expect(remote.discounts).toEqual([given]);
+    remote.discounts = []; // it ends, and is not given twice
     expect((await ann.client.get('/billing/check-discount')).body).toEqual({ offerCoupon: false });
+    expect(await apply()).toMatchObject({ status: 200, body: { success: true } });
+    expect(remote.discounts).toEqual([]);
+    const noted = await other.sql`
+      select from audit_log where org_id = ${ann.orgId} and action = 'billing.discount_applied'`;
+    expect(noted).toHaveLength(1);
   });
 });
 
