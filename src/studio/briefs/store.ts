@@ -1,36 +1,47 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import type { BriefWeek } from './rules.ts';
 
-// The choice is a part of somebody's preferences; their masters are held against it where notices are sent.
-const chooses = (sql: Sql): Fragment => sql`
-  p.notification_preferences #> '{categories,agent_briefs}' is not null
-      and jsonb_path_exists(p.notification_preferences, '$.categories.agent_briefs.* ? (@ == true)')`;
+/**
+ * Members of living organizations whom a brief reaches: by some way that they chose, and whose master is on. Without a
+ * reader nothing is counted, and no model is paid.
+ */
+const reached = (sql: Sql): Fragment => sql`
+      select m.org_id, m.user_id
+      from user_profiles p
+      join users u on u.id = p.user_id and u.activated and u.deleted_at is null
+      join memberships m on m.user_id = p.user_id and not m.disabled
+      join organizations o on o.id = m.org_id and o.deleted_at is null and o.disabled_at is null
+      where p.notification_preferences #> '{categories,agent_briefs}' is not null
+        and exists (
+          select
+          from jsonb_each(p.notification_preferences #> '{categories,agent_briefs}') as chosen (way, is_on)
+          where is_on = 'true'
+            and coalesce(p.notification_preferences #> array['master', way], 'true') = 'true'
+        )`;
 
-/** Who chose the brief is a reader of it in each of their organizations, and who did so no more is none. */
+/** Whom the brief reaches is a reader of it in each of their organizations, and whom it does no more is none. */
 export async function keepReaders(sql: Sql, limit: number): Promise<void> {
   await sql`/* all orgs */
     delete from agent_brief_readers r
     where not exists (
       select
-      from user_profiles p
-      join memberships m on m.user_id = p.user_id and not m.disabled
-      where p.user_id = r.user_id
-        and m.org_id = r.org_id
-        and ${chooses(sql)}
+      from (${reached(sql)}
+      ) p
+      where p.org_id = r.org_id
+        and p.user_id = r.user_id
     )`;
   await sql`/* all orgs */
     insert into agent_brief_readers (org_id, user_id)
-    select m.org_id, m.user_id
-    from user_profiles p
-    join memberships m on m.user_id = p.user_id and not m.disabled
-    where ${chooses(sql)}
-      and not exists (
-        select
-        from agent_brief_readers r
-        where r.org_id = m.org_id
-          and r.user_id = m.user_id
-      )
-    order by m.org_id, m.user_id
+    select p.org_id, p.user_id
+    from (${reached(sql)}
+    ) p
+    where not exists (
+      select
+      from agent_brief_readers r
+      where r.org_id = p.org_id
+        and r.user_id = p.user_id
+    )
+    order by p.org_id, p.user_id
     limit ${limit}
     on conflict do nothing`;
 }

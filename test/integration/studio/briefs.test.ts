@@ -220,4 +220,28 @@ describe('the summary of a weekly brief', () => {
       select spent::float8 from ai_spend where org_id = ${world.orgId} and domain = '' and period = 'month'`;
     expect(row!['spent']).toBeGreaterThan(0);
   });
+
+  test('is asked of no model while the masters of all that a reader chose are off [NO20]', async () => {
+    await setUp();
+    const ann = await reader('admin', { email: true });
+    await world.wish(ann, { master: { email: false } });
+    await happens();
+    await tell();
+    expect([chat.charged, await reserved()]).toMatchObject([[], []]);
+    await choose(ann, { inApp: true });
+    await sweep();
+    await weekEnds();
+    await tell();
+    expect([await contentOf(ann), chat.charged.length]).toEqual([[expect.any(String)], 1]);
+  });
+
+  test('is asked of no model for an organization that is disabled [NO20]', async () => {
+    await setUp();
+    const ann = await reader();
+    await happens();
+    await world.sql`update organizations set disabled_at = now() where id = ${world.orgId}`;
+    await tell();
+    await world.sql`update organizations set disabled_at = null where id = ${world.orgId}`;
+    expect([chat.charged, await contentOf(ann)]).toEqual([[], []]);
+  });
 });
