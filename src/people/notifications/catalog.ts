@@ -45,6 +45,14 @@ const countText = (value: number): string => Math.round(value).toLocaleString('e
 const MOST_LINES = 10;
 const linesOf = (lines: readonly string[]): string =>
   sentences(...lines.slice(0, MOST_LINES), lines.length > MOST_LINES ? `and ${lines.length - MOST_LINES} more` : '');
+
+type SummedMetric = Fact<'analytics.week_summed'>['payload']['metrics'][number];
+/** The time before, beside the same days of now; nothing where no day is known in both. */
+function comparisonOf({ value, compared = value, previous }: SummedMetric): string {
+  if (compared === value) return `, a week before ${countText(previous)}`;
+  if (compared === 0 && previous === 0) return '';
+  return `; of the days known in both weeks ${countText(compared)}, a week before ${countText(previous)}`;
+}
 const ofAnalytics = {
   category: 'analytics_alerts',
   permission: 'posts:create',
@@ -204,12 +212,7 @@ const CATALOG = {
   'analytics.week_summed': ({ payload: { from, to, channels, metrics } }) => ({
     ...ofAnalytics,
     title: `Your week from ${from} to ${to}`,
-    content: linesOf(
-      metrics.map(
-        ({ metric, value, previous }) =>
-          `${labelOfMetric(metric)}: ${countText(value)}, a week before ${countText(previous)}`,
-      ),
-    ),
+    content: linesOf(metrics.map((one) => `${labelOfMetric(one.metric)}: ${countText(one.value)}${comparisonOf(one)}`)),
     data: { from, to, channels },
   }),
   'agents.week_summed': ({

@@ -184,7 +184,15 @@ export const facts = {
     from: z.iso.date(),
     to: z.iso.date(),
     channels: z.int(),
-    metrics: z.array(z.strictObject({ metric: z.string(), value: z.number(), previous: z.number() })),
+    metrics: z.array(
+      z.strictObject({
+        metric: z.string(),
+        value: z.number(),
+        /** What `previous` is held against, of the days that both weeks know; absent: all of `value`. */
+        compared: z.number().optional(),
+        previous: z.number(),
+      }),
+    ),
   }),
   /**
    * The organization has published on so many days in a row, and not yet today; once a day. The fact's entity is the

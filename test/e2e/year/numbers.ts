@@ -174,18 +174,21 @@ export function openNumbers(channels: readonly Channel[]) {
       const lines = METRICS.flatMap(([metric, label]) => {
         const known = (id: string, dates: readonly string[]): number[] =>
           dates.map((date) => values.get(id)![metric].get(date)).filter((one) => one !== undefined);
-        /** Of flows the days of the week before that are known a week later. */
-        const compared = (id: string): string[] =>
-          days(13).filter((_, n) => metric === 'followers' || values.get(id)![metric].has(days(6)[n]!));
+        /** Of flows the days of a week that the other week knows too. */
+        const inBoth = (id: string, of: number, other: number): string[] =>
+          days(of).filter((_, n) => metric === 'followers' || values.get(id)![metric].has(days(other)[n]!));
         const of = counted
           .filter((channel) => channel.org === org)
-          .map(({ id }) => [known(id, days(6)), known(id, compared(id))] as const)
-          .filter(([now, then]) => metric !== 'followers' || (now.length > 0 && then.length > 0));
+          .map(({ id }) => [days(6), inBoth(id, 6, 13), inBoth(id, 13, 6)].map((dates) => known(id, dates)))
+          .filter(([now, , then]) => metric !== 'followers' || (now!.length > 0 && then!.length > 0));
         const over = (some: readonly number[]): number =>
           metric === 'followers' ? some.at(-1)! : some.reduce((a, b) => a + b, 0);
-        const now = of.reduce((total, [some]) => total + over(some), 0);
-        const then = of.reduce((total, [, some]) => total + over(some), 0);
-        return now > 0 || then > 0 ? [`${label}: ${countText(now)}, a week before ${countText(then)}`] : [];
+        const [now, compared, then] = [0, 1, 2].map((n) => of.reduce((total, some) => total + over(some[n]!), 0));
+        if (now === 0 && then === 0) return [];
+        const beside = `${countText(compared!)}, a week before ${countText(then!)}`;
+        if (compared === now) return [`${label}: ${beside}`];
+        const isCompared = compared! > 0 || then! > 0;
+        return [`${label}: ${countText(now!)}${isCompared ? `; of the days known in both weeks ${beside}` : ''}`];
       });
       return lines.length === 0 ? undefined : { from: before(to, 6), to, lines };
     },

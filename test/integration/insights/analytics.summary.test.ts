@@ -75,7 +75,7 @@ test('a channel that was not read in one of the weeks is neither a fall nor a ri
   await weekEnds();
   await world.analytics.tellWeeks(500);
   const metrics = [
-    { metric: 'views', value: 3, previous: 0 },
+    { metric: 'views', value: 3, compared: 0, previous: 0 },
     { metric: 'followers', value: 1_010, previous: 1_000 },
   ];
   expect(await analyticsFacts(db.sql, orgId)).toMatchObject([{ payload: { channels: 4, metrics } }]);
@@ -92,6 +92,20 @@ test('a week whose last days are not told yet is held against the same days of t
   await weekEnds();
   await world.analytics.tellWeeks(500);
   const metrics = [{ metric: 'views', value: 500, previous: 500 }];
+  expect(await analyticsFacts(db.sql, orgId)).toMatchObject([{ payload: { metrics } }]);
+});
+
+test('days and channels that the week before does not know are no rise: what both weeks know is compared', async () => {
+  const { orgId, channelIds } = await seedOrg(db.sql, 2);
+  const [missed, fresh] = channelIds as [string, string];
+  await seedDays(db.sql, { orgId, channelId: missed, values: { ...range(14, 12, 90), ...range(7, 1, 100) } });
+  await seedDays(db.sql, { orgId, channelId: fresh, values: range(7, 1, 5) });
+  await db.sql`insert into analytics_runs (org_id, day, completed_at) values (${orgId}, ${daysAgo(1)}, now())`;
+  await world.analytics.keepSchedules(500);
+  await world.analytics.tellWeeks(500);
+  await weekEnds();
+  await world.analytics.tellWeeks(500);
+  const metrics = [{ metric: 'views', value: 735, compared: 300, previous: 270 }];
   expect(await analyticsFacts(db.sql, orgId)).toMatchObject([{ payload: { metrics } }]);
 });
 

@@ -177,7 +177,14 @@ describe('facts that people are told of', () => {
     await world.hear([
       fact('analytics.anomaly_detected', { anomalies: [ANOMALY] }),
       fact('analytics.anomaly_detected', { anomalies: more }),
-      fact('analytics.week_summed', WEEK),
+      fact('analytics.week_summed', {
+        ...WEEK,
+        metrics: [
+          ...WEEK.metrics,
+          { metric: 'views', value: 7_000, compared: 3_000, previous: 2_800 },
+          { metric: 'likes', value: 35, compared: 0, previous: 0 },
+        ],
+      }),
     ]);
     const rows = await world.rowsOf(maker);
     expect(rows.map(({ category, title, link }) => [category, title, link])).toEqual([
@@ -188,7 +195,11 @@ describe('facts that people are told of', () => {
     expect(rows[0]!.content).toBe('Views of Acme: 1,234 on 2026-08-31, usually 100');
     expect(rows[1]!.content.split('\n')).toHaveLength(11);
     expect(rows[1]!.content).toMatch(/unheard_of of Acme.*and 1 more$/s);
-    expect(rows[2]!.content).toBe('Followers: 1,500, a week before 1,400');
+    expect(rows[2]!.content.split('\n')).toEqual([
+      'Followers: 1,500, a week before 1,400',
+      'Views: 7,000; of the days known in both weeks 3,000, a week before 2,800',
+      'Likes: 35', // no day is known in both
+    ]);
   });
 
   test('new comments are one notice, of all makers of the posts, with the newest one [NO15]', async () => {

@@ -1,5 +1,5 @@
 import type { Sql } from '../../../platform/db/index.ts';
-import type { DayRange } from '../days.ts';
+import { type DayRange, lengthOf } from '../days.ts';
 import { STOCKS } from '../rules.ts';
 
 interface DueSummary {
@@ -69,6 +69,8 @@ export async function findLastDay(sql: Sql, orgId: string): Promise<string | und
 interface Sum {
   metric: string;
   value: number;
+  /** Of both weeks, what is known of channels and days in both. */
+  compared: number;
   previous: number;
 }
 interface Sums {
@@ -79,19 +81,20 @@ interface Sums {
 
 /**
  * The values of each metric over all channels of an organization, in a range and in the one before. Of a stock those of
- * channels with both count: what was not read is no fall, and a channel that is new no rise. Of any other the range
- * before has the days that are known a range later: networks tell the latest ones late.
+ * channels with both count: what was not read is no fall, and a channel that is new no rise. Of any other those days are
+ * compared that a channel has in both: networks tell the latest ones late, and what was missed is never told.
  */
 export async function findSums(sql: Sql, orgId: string, range: DayRange, before: DayRange): Promise<Sums> {
   const isStock = sql`metric = any(${[...STOCKS]}::text[])`;
   const within = ({ from, to }: DayRange) => sql`d.date between ${from}::date and ${to}::date`;
-  const isKnownLater = sql`exists (
+  const length = sql`${lengthOf(range)}::int`;
+  const isInBoth = sql`exists (
               select
               from analytics_days n
               where n.org_id = d.org_id
                 and n.channel_id = d.channel_id
                 and n.metric = d.metric
-                and n.date = d.date + (${range.from}::date - ${before.from}::date)
+                and n.date = case when ${within(before)} then d.date + ${length} else d.date - ${length} end
             )`;
   const over = (some: DayRange, counts = sql`true`) => sql`
           case
@@ -101,14 +104,16 @@ export async function findSums(sql: Sql, orgId: string, range: DayRange, before:
           end`;
   const [found] = await sql<Sums[]>`
     with numbers as (
-      select d.channel_id, d.metric, ${over(range)} as value, ${over(before, isKnownLater)} as previous
+      select d.channel_id, d.metric, ${over(range)} as value, ${over(range, isInBoth)} as compared,
+        ${over(before, isInBoth)} as previous
       from analytics_days d
       join channels c on c.id = d.channel_id and c.org_id = d.org_id and c.deleted_at is null
       where d.org_id = ${orgId}
         and d.date between ${before.from}::date and ${range.to}::date
       group by d.channel_id, d.metric
     ), sums as (
-      select metric, coalesce(sum(value), 0) as value, coalesce(sum(previous), 0) as previous
+      select metric, coalesce(sum(value), 0) as value, coalesce(sum(compared), 0) as compared,
+        coalesce(sum(previous), 0) as previous
       from numbers
       where not ${isStock}
         or (value is not null and previous is not null)

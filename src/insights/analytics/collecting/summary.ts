@@ -53,8 +53,9 @@ async function weekOf(sql: Sql, orgId: string, now: Date): Promise<NewFact[]> {
   const { sums, channels } = await findSums(sql, orgId, range, rangeBefore(range));
   const byMetric = new Map(sums.map((sum) => [sum.metric, sum]));
   const metrics = ALL_METRICS.flatMap((metric) => {
-    const sum = byMetric.get(metric);
-    return sum && (sum.value > 0 || sum.previous > 0) ? [{ metric, value: sum.value, previous: sum.previous }] : [];
+    const { value, compared, previous } = byMetric.get(metric) ?? { value: 0, compared: 0, previous: 0 };
+    if (value === 0 && previous === 0) return [];
+    return [{ metric, value, ...(compared !== value && { compared }), previous }];
   });
   if (metrics.length === 0) return [];
   return [{ orgId, topic: 'analytics.week_summed', entityId: orgId, payload: { ...range, channels, metrics } }];
