@@ -65,7 +65,7 @@ export const historyRoute = (
     path,
     summary: 'Get the history of a channel',
     description:
-      'Without a range of the last 30 whole days. `gaps` are days that could not be read, with the reason; `derived` is what posts gained where the network does not tell it.',
+      'Without a range of the last 30 whole days. With `interval=week` the weeks that the range touches are whole, from Monday to Sunday in UTC; that of today has the days until now. `gaps` are days that could not be read, with the reason; `derived` is what posts gained where the network does not tell it.',
     auth,
     permission: 'analytics:read',
     query: HistoryQuery.extend({ interval: z.enum(['day', 'week']).default('day') }),

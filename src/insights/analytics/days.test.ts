@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { AppError } from '../../platform/kernel/index.ts';
-import { askedRange, lastDays, plusDays, rangeBefore, shownRange } from './days.ts';
+import { askedRange, lastDays, plusDays, rangeBefore, shownRange, shownWeeks } from './days.ts';
 
 const NOW = new Date('2026-03-01T23:59:59.000Z');
 
@@ -38,5 +38,16 @@ describe('ranges of days', () => {
     expect(shownRange(range, NOW, 180)).toEqual(range);
     expect(shownRange(range, NOW, 10)).toEqual({ from: '2026-02-19', to: '2026-02-28' });
     expect(shownRange({ from: '2026-01-01', to: '2026-01-02' }, NOW, 10)).toBeUndefined();
+  });
+
+  test('weeks are whole, but for that of today, and one that the plan shows a part of is left out', () => {
+    const range = { from: '2026-01-07', to: '2026-02-19' }; // a Wednesday and a Thursday
+    expect(shownWeeks(range, NOW, 180)).toEqual({ from: '2026-01-05', to: '2026-02-22' });
+    expect(shownWeeks(range, NOW, 14)).toEqual({ from: '2026-02-16', to: '2026-02-22' }); // from Sunday, the 15th
+    expect(shownWeeks(range, NOW, 13)).toEqual({ from: '2026-02-16', to: '2026-02-22' });
+    expect(shownWeeks(range, NOW, 12)).toBeUndefined();
+    const until = (to: string) => shownWeeks({ from: '2026-02-23', to }, NOW, 180);
+    expect(until('2026-02-28')).toEqual({ from: '2026-02-23', to: '2026-03-01' });
+    expect(until('2026-03-04')).toEqual({ from: '2026-02-23', to: '2026-03-04' });
   });
 });

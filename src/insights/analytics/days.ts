@@ -14,6 +14,7 @@ export interface DayRange {
 
 export const utcDayOf = (instant: Date): string => instant.toISOString().slice(0, 10);
 export const plusDays = (day: string, days: number): string => utcDayOf(new Date(Date.parse(day) + days * DAY_MS));
+export const mondayOf = (day: string): string => plusDays(day, -((new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7));
 export const lengthOf = ({ from, to }: DayRange): number => (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
 
 /** The last whole days before an instant. */
@@ -46,4 +47,15 @@ export function shownRange({ from, to }: DayRange, now: Date, days: number): Day
   const first = plusDays(utcDayOf(now), -days);
   const start = from < first ? first : from;
   return start <= to ? { from: start, to } : undefined;
+}
+
+/**
+ * The same of a range by ISO weeks, which are whole: those that it touches, but for one that the plan shows a part of.
+ * That of today has the days until now.
+ */
+export function shownWeeks({ from, to }: DayRange, now: Date, days: number): DayRange | undefined {
+  const end = to < utcDayOf(now) ? plusDays(mondayOf(to), 6) : to;
+  const shown = shownRange({ from: mondayOf(from), to: end }, now, days);
+  const start = shown && mondayOf(plusDays(shown.from, 6));
+  return start !== undefined && start <= end ? { from: start, to: end } : undefined;
 }

@@ -234,6 +234,18 @@ describe('the history of a channel', () => {
     const byDay = (await ann.client.get(`${at}&metric=views`)).body.items;
     expect(byDay.map(({ interval }: { interval: string }) => interval)).toEqual(['week', ...byAgoDays('day', 7)]);
   });
+  test('by week has whole weeks, also where the range begins or ends within one', async () => {
+    const channelId = await channelOf();
+    const monday = 21 + ((new Date().getUTCDay() + 6) % 7);
+    await seedDays(db.sql, { orgId: ann.orgId, channelId, values: byAgo(monday, 1, () => 2) });
+    const asked = `from=${daysAgo(monday - 2)}&to=${daysAgo(monday - 9)}&interval=week`; // Wednesdays
+    const { items, from, to } = (await ann.client.get(`/analytics/channels/${channelId}/history?${asked}`)).body;
+    expect([from, to]).toEqual([daysAgo(monday), daysAgo(monday - 13)]);
+    expect(items.map(({ date, value }: Record<string, unknown>) => [date, value])).toEqual([
+      [daysAgo(monday), 14],
+      [daysAgo(monday - 7), 14],
+    ]);
+  });
   const byAgoDays = (name: string, count: number) => Array.from({ length: count }, () => name);
 
   test.each([

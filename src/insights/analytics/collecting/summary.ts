@@ -1,7 +1,7 @@
 import { append, type NewFact } from '../../../platform/outbox/index.ts';
 import { instantOfLocal, isTimezone, localTimeOf } from '../../../platform/kernel/index.ts';
 import { ALL_METRICS } from '../rules.ts';
-import { plusDays, rangeBefore, type DayRange } from '../days.ts';
+import { mondayOf, plusDays, rangeBefore, type DayRange } from '../days.ts';
 import type { AnalyticsDeps } from '../deps.ts';
 import { claimSummary, findLastDay, findSummaries, findSums, moveSummary } from './summary-store.ts';
 import { runEach, type Sql } from '../../../platform/db/index.ts';
@@ -16,8 +16,7 @@ const OLDEST_DAYS = 4;
 export function summaryTimes(now: Date, timezone: string): { monday: string; nextAt: Date } {
   const zone = isTimezone(timezone) ? timezone : 'UTC';
   const today = localTimeOf(now, zone).slice(0, 10);
-  const sinceMonday = (new Date(`${today}T00:00:00Z`).getUTCDay() + 6) % WEEK_DAYS;
-  const thisMonday = plusDays(today, -sinceMonday);
+  const thisMonday = mondayOf(today);
   const isPast = instantOfLocal(`${thisMonday}T${AT}`, zone) <= now;
   const monday = isPast ? thisMonday : plusDays(thisMonday, -WEEK_DAYS);
   return { monday, nextAt: instantOfLocal(`${plusDays(monday, WEEK_DAYS)}T${AT}`, zone) };

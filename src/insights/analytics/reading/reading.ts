@@ -3,7 +3,16 @@ import { isId, notFound } from '../../../platform/kernel/index.ts';
 import type { Metric } from '../../../providers/registry/index.ts';
 import { type AnomalyRow, listAnomalyRows } from '../collecting/anomaly-store.ts';
 import { type BestTime, bestTimesOf } from './best-times.ts';
-import { askedRange, type DayRange, lastDays, plusDays, rangeBefore, shownRange, utcDayOf } from '../days.ts';
+import {
+  askedRange,
+  type DayRange,
+  lastDays,
+  plusDays,
+  rangeBefore,
+  shownRange,
+  shownWeeks,
+  utcDayOf,
+} from '../days.ts';
 import type { AnalyticsDeps } from '../deps.ts';
 import * as posts from './posts-store.ts';
 import * as store from './reading-store.ts';
@@ -103,7 +112,7 @@ export interface History {
   points: readonly store.SeriesPoint[];
   gaps: readonly store.GapRow[];
 }
-/** The values of a channel by metric and date, with the days that could not be read. */
+/** The values of a channel by metric and date, or by whole ISO weeks, with the days that could not be read. */
 export async function getHistory(
   deps: Deps,
   orgId: string,
@@ -113,7 +122,7 @@ export async function getHistory(
   if (!isId(channelId)) throw unknownChannel();
   const now = deps.clock.now();
   const wanted = askedRange(asked, now);
-  const range = shownRange(wanted, now, await planDays(deps, orgId));
+  const range = (interval === 'week' ? shownWeeks : shownRange)(wanted, now, await planDays(deps, orgId));
   const { points, gaps } =
     (await store.findChannelSeries(deps.sql, { orgId, channelId }, { ...(range ?? NOTHING), metric, interval })) ??
     refuse(unknownChannel());
