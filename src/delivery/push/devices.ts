@@ -71,9 +71,11 @@ export async function registerDevice(
 ): Promise<store.DeviceRow> {
   const via = wayTo(deps, input);
   const { token, platform, deviceName } = input;
+  const hash = hashOf(token);
   return deps.sql.begin(async (tx) => {
     await store.lockDevices(tx, by.userId);
-    const device = { ...by, id: newId(), token, via, platform, deviceName: deviceName ?? null, hash: hashOf(token) };
+    await store.deletePushesOfOthers(tx, by.userId, hash);
+    const device = { ...by, id: newId(), token, via, platform, deviceName: deviceName ?? null, hash };
     const row = await store.upsertDevice(tx, device);
     if (!row) throw new AppError('push_token_taken', 'This token is registered by another user, who has to log out');
     await store.deleteOldestDevices(tx, by.userId, MOST_DEVICES);

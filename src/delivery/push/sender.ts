@@ -29,10 +29,14 @@ const LONGEST_WAIT_MS = 50 * MINUTE;
 
 /** Sends what is due, at least once: after a crash under way it is sent again, and its category collapses it. */
 export function startPushSender({ sql, clock, send, log, events, restMs = 1_000 }: PushSenderOptions): AsyncDisposable {
-  async function attempt(push: store.ClaimedPush): Promise<void> {
+  async function attempt(push: store.DuePush): Promise<void> {
     const { id: pushId, attempts } = push;
     const tell = (outcome: 'sent' | 'retried' | 'dropped' | 'unknown', reason: string | null) =>
       events.pushAttempted({ pushId, outcome, reason });
+    if (!push.isHeld) {
+      await store.deletePush(sql, pushId);
+      return tell('dropped', 'The session that registered the device has ended');
+    }
     const done = await send(push);
     if (done.outcome === 'sent') {
       await store.deletePush(sql, pushId);

@@ -43,6 +43,14 @@ export async function upsertDevice(sql: Sql, token: NewDevice): Promise<DeviceRo
   return row;
 }
 
+/** Forgets what waits for a device that was somebody else's until now. */
+export const deletePushesOfOthers = (sql: Sql, userId: string, hash: Buffer) => sql`/* all orgs */
+  delete from pushes p
+  using push_tokens t
+  where p.token_id = t.id
+    and t.token_hash = ${hash}
+    and t.user_id <> ${userId}`;
+
 /** One registration of a user after the other, so that they count. */
 export const lockDevices = (sql: Sql, userId: string) =>
   sql`select from user_profiles where user_id = ${userId} for no key update`;
@@ -95,9 +103,12 @@ export interface ClaimedPush {
   attempts: number;
 }
 
+/** `isHeld`: the session that registered the device goes on; else whoever has it now must not read this. */
+export type DuePush = ClaimedPush & { isHeld: boolean };
+
 /** Takes what is due, each for one attempt; after `leaseSeconds` without a word whoever asks may take it again. */
 export const claimDuePushes = (sql: Sql, { limit, leaseSeconds }: { limit: number; leaseSeconds: number }) => sql<
-  ClaimedPush[]
+  DuePush[]
 >`/* all orgs */
   update pushes p
   set attempts = p.attempts + 1, next_attempt_at = now() + ${leaseSeconds}::float8 * interval '1 s'
@@ -113,7 +124,7 @@ export const claimDuePushes = (sql: Sql, { limit, leaseSeconds }: { limit: numbe
   where p.id = due.id
     and t.id = p.token_id
   returning p.id, p.token_id as "tokenId", t.token, t.via, t.platform, p.category, p.title, p.content, p.link,
-    p.attempts`;
+    p.attempts, ${isHeld(sql)} as "isHeld"`;
 
 /** Forgets a push that is over, together with others that end at the same time. */
 export const deletePush = groupCommit<string, void>(async (sql, ids) => {

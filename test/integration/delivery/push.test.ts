@@ -246,6 +246,21 @@ describe('a push', () => {
     ).toEqual(tokens.toSorted());
   });
 
+  test.each(['nobody', 'somebody else'])(
+    'that waited goes to no device that %s has after a logout [S237]',
+    async (who) => {
+      const eve = await world.member('admin');
+      const token = await world.device(eve);
+      await world.hear([alert()]);
+      expect(await waiting()).toHaveLength(1);
+      await eve.client.post('/user/logout');
+      if (who !== 'nobody') await world.device(bob, token);
+      start();
+      await isDone();
+      expect(sent()).toEqual([]);
+    },
+  );
+
   test.each([
     ['UNREGISTERED', { status: 404, body: refusal('UNREGISTERED', 'NOT_FOUND') }],
     ['SENDER_ID_MISMATCH', { status: 403, body: refusal('SENDER_ID_MISMATCH', 'PERMISSION_DENIED') }],
