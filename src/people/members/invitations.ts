@@ -1,7 +1,15 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import { covers } from '../access/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
-import { AppError, invalidField, newId, notFound, randomBase64url, sha256 } from '../../platform/kernel/index.ts';
+import {
+  AppError,
+  fieldError,
+  invalidField,
+  newId,
+  notFound,
+  randomBase64url,
+  sha256,
+} from '../../platform/kernel/index.ts';
 import { withLockedMembership, type MembersDeps, givenRole, roleByKey } from './locked-membership.ts';
 import * as store from './invitation-store.ts';
 import { forbidden, heldBy, mayGrant, type NamedRole } from './rules.ts';
@@ -48,7 +56,9 @@ export function openInvitations({
         if (!role) throw invalidField('role', 'name a role, or its id as roleId', 'required');
         mayGrant(me, role.permissions);
         if (await store.hasMemberWith(tx, orgId, email))
-          throw new AppError('conflict', 'A member has this address already');
+          throw new AppError('conflict', 'A member has this address already', {
+            errors: [fieldError('email', 'is the address of a member', 'taken')],
+          });
         if ((await store.countOpenOfOthers(tx, orgId, email)) >= MOST_OPEN)
           throw new AppError('invalid_request', `At most ${MOST_OPEN} invitations can be open: withdraw some first`);
         await billing.admit(tx, orgId, 'team_members');

@@ -1,7 +1,7 @@
 import { isSystemRole, type Permission } from '../access/index.ts';
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
-import { AppError, isId, newId, notFound } from '../../platform/kernel/index.ts';
+import { AppError, fieldError, isId, newId, notFound } from '../../platform/kernel/index.ts';
 import { withLockedMembership, type MembersDeps } from './locked-membership.ts';
 import { isSystemName } from './role-names.ts';
 import type { RoleRow } from './role-store.ts';
@@ -26,7 +26,10 @@ export interface Roles {
   remove(orgId: string, by: AuditActor, id: string): Promise<void>;
 }
 
-const taken = () => new AppError('conflict', 'Another role has this name');
+const taken = () =>
+  new AppError('conflict', 'Another role has this name', {
+    errors: [fieldError('name', 'is the name of another role', 'taken')],
+  });
 const distinct = (permissions: readonly Permission[]): Permission[] => [...new Set(permissions)].toSorted();
 
 export function openRoles(deps: MembersDeps): Roles {

@@ -302,7 +302,10 @@ describe('roles', () => {
     for (const name of ['Owner', 'EDITOR'])
       expect((await ann.client.post('/roles', { name, permissions: [] })).status).toBe(409);
     const role = await customRole(ann, [], 'Twice');
-    expect((await ann.client.post('/roles', { name: 'twice', permissions: [] })).status).toBe(409);
+    expect(await ann.client.post('/roles', { name: 'twice', permissions: [] })).toMatchObject({
+      status: 409,
+      body: { errors: [{ field: 'name', message: 'name: is the name of another role', rule: 'taken' }] },
+    });
     expect((await ann.client.put(`/roles/${role.id}`, { name: 'Viewer' })).status).toBe(409);
   });
 

@@ -221,8 +221,8 @@ describe('an invitation', () => {
       values (${ann.orgId}, ${bob.userId}, 'viewer', true)`;
     expect((await take(bob, token)).body.code).toBe('conflict');
     expect(
-      (await ann.client.post('/members/invitations', { email: bob.email.toUpperCase(), role: 'viewer' })).body.code,
-    ).toBe('conflict');
+      (await ann.client.post('/members/invitations', { email: bob.email.toUpperCase(), role: 'viewer' })).body,
+    ).toMatchObject({ code: 'conflict', errors: [{ field: 'email', rule: 'taken' }] });
     expect(
       await db.sql`select disabled from memberships where org_id = ${ann.orgId} and user_id = ${bob.userId}`,
     ).toEqual([{ disabled: true }]);
