@@ -188,7 +188,7 @@ export const facts = {
       z.strictObject({
         metric: z.string(),
         value: z.number(),
-        /** What `previous` is held against, of the days that both weeks know; absent: all of `value`. */
+        /** The part that `previous` is held against, of days that both weeks know; absent: all of `value`. */
         compared: z.number().optional(),
         previous: z.number(),
       }),

@@ -69,7 +69,7 @@ export async function findLastDay(sql: Sql, orgId: string): Promise<string | und
 interface Sum {
   metric: string;
   value: number;
-  /** Of both weeks, what is known of channels and days in both. */
+  /** The values of both weeks that are known of channels and days in both. */
   compared: number;
   previous: number;
 }
