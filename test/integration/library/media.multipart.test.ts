@@ -122,7 +122,7 @@ describe('multipart upload', () => {
     );
   });
 
-  test('an upload with parts of another size than is told today starts anew, but in an own bucket [S149]', async () => {
+  test('an upload with parts of another size starts anew, and goes on in that size in an own bucket [S149]', async () => {
     await using large = await mediaApp({ sql: db.sql, folder, env: { MEDIA_UPLOAD_MAX_BYTES: String(50 * MIB) } });
     const cat = await large.signUp();
     let sizes: number[] = [];
@@ -166,6 +166,10 @@ describe('multipart upload', () => {
     await providerSettings.create(cat.orgId, setting, by);
     const own = await ask();
     sizes = [8 * MIB];
+    expect(await ask()).toEqual({ ...own, partSize: 8 * MIB }); // with parts of 5 it would never become 12
+    sizes = [8 * MIB, 4 * MIB];
+    expect(await ask()).toEqual({ ...own, partSize: 8 * MIB });
+    sizes = [6 * MIB, 5 * MIB]; // of a client that chooses its own
     expect(await ask()).toEqual(own);
   });
 

@@ -45,12 +45,7 @@ export async function beginUpload(
   const room = { ownStorage: chosen.ownStorage, ownParts: where.ownStorage };
   const wanted = { orgId, createdBy: userId, name, fileHash: fileHash ?? null, bytes: size };
   const known = await findResumable(deps, { ...wanted, ...where });
-  if (known)
-    return {
-      uploadId: known.id,
-      key: known.storageKey,
-      partSize: (await openParts(deps, known)).multipart.partBytes(size),
-    };
+  if (known) return known;
 
   if (size > maxBytes) throw tooLarge(maxBytes);
   await sql.begin((tx) => expectRoom(deps, tx, orgId, size, room));
@@ -117,32 +112,39 @@ async function expectRoom(
     );
 }
 
+/** Answers whether each of these parts is what it is in a whole that is cut into parts of this size. */
+const areOfSize = (size: number, bytes: number, arrived: readonly Part[]): boolean =>
+  arrived.every((part) => part.bytes === Math.min(size, bytes - (part.number - 1) * size));
+
 /**
- * Answers whether parts in a bucket of the instance can still become the whole: each has the size that is told
- * today. Another one may have been told when they came, and parts of two sizes never make up what was announced.
- * Elsewhere parts may be of any size.
+ * The part size to go on with; undefined: the parts can no longer become the whole. Another size may have been told
+ * when they came, and parts of two sizes never make up what was announced. For a bucket of the instance addresses are
+ * signed for today's size; elsewhere parts may be of any, and whoever was told a larger one is told it again.
  */
-function canGoOn(
+function sizeToGoOn(
   { ownStorage, bytes }: store.UploadRow,
   { sign, partBytes }: MultipartStore,
   arrived: readonly Part[],
-): boolean {
-  if (ownStorage || !sign) return true;
-  const size = partBytes(bytes);
-  return arrived.every((part) => part.bytes === Math.min(size, bytes - (part.number - 1) * size));
+): number | undefined {
+  const today = partBytes(bytes);
+  if (areOfSize(today, bytes, arrived)) return today;
+  if (sign && !ownStorage) return undefined;
+  const largest = Math.max(...arrived.map((part) => part.bytes));
+  return largest > today && areOfSize(largest, bytes, arrived) ? largest : today;
 }
 
 async function findResumable(
   deps: Pick<UploadsDeps, 'sql' | 'storages'>,
   row: Parameters<typeof store.uploadOfFile>[1],
-): Promise<store.UploadRow | undefined> {
+): Promise<BegunUpload | undefined> {
   const found = row.fileHash === null ? undefined : await store.uploadOfFile(deps.sql, row);
   if (!found) return undefined;
   const { multipart } = await openParts(deps, found);
+  const name = { uploadId: found.id, key: found.storageKey };
   const arrived = await multipart.parts(providerUploadOf(found));
-  if (arrived && canGoOn(found, multipart, arrived)) return found;
+  const partSize = arrived && sizeToGoOn(found, multipart, arrived);
+  if (partSize !== undefined) return { ...name, partSize };
   // its room is needed by the one that begins now; what cannot be given up is when it is old
-  if (arrived)
-    await abortUpload(deps, found.orgId, { uploadId: found.id, key: found.storageKey }).catch(() => undefined);
+  if (arrived) await abortUpload(deps, found.orgId, name).catch(() => undefined);
   return undefined;
 }
