@@ -16,7 +16,7 @@ export type Uploads = ReturnType<typeof openUploads>;
  */
 export const openUploads = (options: UploadsOptions) =>
   bind(
-    { ...options, partsInFlight: openPartsInFlight() },
+    { ...options, partsInFlight: openPartsInFlight(options.clock) },
     {
       begin: beginUpload,
       sign: signPart,

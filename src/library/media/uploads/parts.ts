@@ -91,14 +91,19 @@ async function storePart(
   using sending = partsInFlight.begin(part, bytes, () => request.destroy());
   const { multipart } = await openParts(deps, row);
   const upload = providerUploadOf(row);
-  const arrived = await multipart.parts(upload);
-  if (!arrived) throw unknownUpload();
-  if (sending.bytesWith(arrived) > row.bytes)
+  const fits = async (anew: boolean): Promise<boolean> => {
+    const arrived = await partsInFlight.arrived(row.id, () => multipart.parts(upload), { anew });
+    if (!arrived) throw unknownUpload();
+    return sending.bytesWith(arrived) <= row.bytes;
+  };
+  // a part may have been sent again, and be smaller, at another process
+  if (!(await fits(false)) && !(await fits(true)))
     throw new AppError('too_large', `The parts are larger than the ${row.bytes} bytes that were announced`);
   const put = await multipart.put(upload, part.number, request, bytes).catch(async (error: unknown) => {
     if (!(await multipart.parts(upload))) throw unknownUpload(); // completed or given up while the part came
     throw row.storageSettingId === null ? incoming.worded(error) : error; // the disk of this machine is ours
   });
+  await sending.arrived(put);
   return put.etag;
 }
 
