@@ -21,8 +21,8 @@ export interface Takes {
   voices?: readonly string[] | 'any';
   /** Whether it takes a language (BCP 47), or the codes of those that it takes. */
   languages?: true | readonly string[];
-  /** A Han character of the text counts, and costs, as two. */
-  hanTwice?: true;
+  /** What counts, and costs, as a character of the text: a Han character as two, or each byte of UTF-8. */
+  counted?: 'han twice' | 'bytes';
   /**
    * Kinds of files of the library that it starts from, with how many. `fetched`: the provider fetches them itself, from
    * `SourceFile.publicUrl`.

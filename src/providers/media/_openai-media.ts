@@ -72,6 +72,8 @@ interface Brand {
   speech?: (request: MediaRequest) => { path: string; json: object };
   voice?: string | ((model: string) => string);
   format?: 'mp3' | 'wav';
+  /** How many characters of a text are paid for. Default: its length. */
+  charactersOf?: (text: string) => number;
   /** The form of a transcription; else the field that asks for the times of its parts. */
   transcription?: (request: MediaRequest) => Multipart;
   times?: string;
@@ -88,6 +90,7 @@ const EVERY_TIME = 'timestamp_granularities[]';
 /** The operations as OpenAI has them, at the paths of its API, but for what a brand has otherwise. */
 export function openaiMedia(brand: Brand = {}): (line: MediaLine) => MediaCalls {
   const { under = '', list = 'data', cost, voice: usual = 'alloy', format = 'mp3', times = EVERY_TIME, jobs } = brand;
+  const { charactersOf = (text) => text.length } = brand;
   const spoken = ({ model, prompt, voice = typeof usual === 'string' ? usual : usual(model!) }: MediaRequest) => ({
     path: '/audio/speech',
     json: { model, input: prompt, voice, response_format: format },
@@ -116,7 +119,7 @@ export function openaiMedia(brand: Brand = {}): (line: MediaLine) => MediaCalls 
         const { path, json } = (brand.speech ?? spoken)(request);
         const call = { json, timeoutMs: OPERATION_MS.speech, creates: true as const };
         const { file } = await line.large(under + path, Sound, call);
-        return { outputs: [outputOf('audio', file)], usage: { characters: request.prompt?.length ?? 0 } };
+        return { outputs: [outputOf('audio', file)], usage: { characters: charactersOf(request.prompt ?? '') } };
       },
       async transcription(request) {
         const multipart = (brand.transcription ?? heard)(request);

@@ -189,7 +189,7 @@ const PRICES: Readonly<Record<string, Readonly<Record<string, Price>>>> = {
     'black-forest-labs/FLUX.1-Kontext-pro': image(0.04),
     'Wan-AI/Wan2.2-T2V-A14B': call(0.29),
     'Wan-AI/Wan2.2-I2V-A14B': call(0.29),
-    'FunAudioLLM/CosyVoice2-0.5B': characters(21.45), // per million bytes; most texts have one a character
+    'FunAudioLLM/CosyVoice2-0.5B': characters(21.45), // each byte counts as one
     'FunAudioLLM/SenseVoiceSmall': minute(0.001),
   },
   'stability-ai': {

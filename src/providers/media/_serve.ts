@@ -23,9 +23,15 @@ const UNITS = [
   ['perSecond', 'seconds'],
   ['characters', 'characters'],
 ] as const;
-const HAN = /\p{Script=Han}/gu;
 /** No picture that an operation starts from makes more tokens. */
 const PICTURE_TOKENS = 8_000;
+
+const HAN = /\p{Script=Han}/gu;
+/** The characters of a text as its price counts them. */
+function charactersOf(text: string, counted: Takes['counted']): number {
+  if (counted === 'bytes') return Buffer.byteLength(text);
+  return text.length + (counted === 'han twice' ? (text.match(HAN) ?? []).length : 0);
+}
 
 /** Nobody knows before how many tokens an output has: beside their price stands the most that one piece costs. */
 const isBounded = ({ output, perImage, perSecond, characters }: Price): boolean =>
@@ -118,7 +124,7 @@ export function serveMedia(adapter: MediaAdapter, line: MediaLine, own: Readonly
       const pictures = sources.filter(({ kind }) => kind === 'image').length;
       const usage = {
         inputTokens: Buffer.byteLength(prompt) + pictures * PICTURE_TOKENS, // no tokenizer makes more of a text
-        characters: prompt.length + (takes?.hanTwice ? (prompt.match(HAN) ?? []).length : 0),
+        characters: charactersOf(prompt, takes?.counted),
         seconds: seconds * count,
         images: count,
       };

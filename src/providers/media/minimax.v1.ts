@@ -40,7 +40,7 @@ export default media({
     'MiniMax-Hailuo-2.3-Fast': { video: { ...hailuo, sources: fetchedFiles(1, 1, 'image') } },
     ...alike({ video: h3 }, 'MiniMax-H3', 'MiniMax-H3-Max'),
     'image-01': { image: { ratios, count: 9, promptLength: 1_500 } },
-    'speech-2.8-hd': { speech: { promptLength: 10_000, voices: 'any', hanTwice: true, anyOf: [['voice']] } },
+    'speech-2.8-hd': { speech: { promptLength: 10_000, voices: 'any', counted: 'han twice', anyOf: [['voice']] } },
     'music-2.6': { music: { promptLength: 2_000, options: { lyrics: { label: 'Lyrics' } } } },
   },
   rhythm: { everyMs: 10_000, mostMs: 3_600_000, keptMs: 86_400_000 },

@@ -15,7 +15,7 @@ const speech: Takes = {
   promptLength: 600,
   voices: 'any',
   languages: Object.keys(SPEECH_LANGUAGES),
-  hanTwice: true,
+  counted: 'han twice',
   anyOf: [['voice']],
 };
 const edit: Takes = { ...image, sources: fetchedFiles(1, 3, 'image') };

@@ -38,7 +38,7 @@ export default media({
     'black-forest-labs/FLUX.1-Kontext-pro': { image, edit: { sources: one } },
     'Wan-AI/Wan2.2-T2V-A14B': { video: { sizes: clips } },
     'Wan-AI/Wan2.2-I2V-A14B': { video: { sizes: clips, sources: { ...one, fetched: true } } },
-    'FunAudioLLM/CosyVoice2-0.5B': { speech: { voices: 'any' } },
+    'FunAudioLLM/CosyVoice2-0.5B': { speech: { voices: 'any', counted: 'bytes' } },
     'FunAudioLLM/SenseVoiceSmall': { transcription: { prompt: 'none', sources: sentFiles(1, 1, 'audio', 'video') } },
   },
   rhythm: { everyMs: 10_000, mostMs: 3_600_000, keptMs: 3_600_000 },
@@ -50,6 +50,7 @@ export default media({
       json: { model: request.model, prompt: request.prompt, image: firstAsUrl(request) },
     }),
     voice: (model) => `${model}:alex`,
+    charactersOf: (text) => Buffer.byteLength(text), // by which it is paid
     transcription: ({ model, sources: [file] }) => ({ model: model!, file }),
     jobs: jobPoll({
       video: {

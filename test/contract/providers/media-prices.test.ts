@@ -179,3 +179,25 @@ test.each([
   expect(estimated('good morning')).toBe(Math.ceil(12 * price));
   expect(estimated('\u65e9\u4e0a\u597d!')).toBe(Math.ceil(7 * price));
 });
+
+test('siliconflow counts each byte of a text, and so do its estimate and its cost', async () => {
+  const wire = await sharedWire();
+  await using providers = localProviders({ outbound: wire.outbound });
+  const said = { operation: 'speech', model: 'FunAudioLLM/CosyVoice2-0.5B', prompt: '\u65e9\u4e0a\u597d!' } as const;
+  const micros = Math.ceil(10 * 21.45);
+  const service = opened(providers, 'siliconflow');
+  expect(service.estimate(said)?.micros).toBe(micros);
+  wire.plays([
+    {
+      asks: {
+        method: 'POST',
+        url: 'https://api.siliconflow.com/v1/audio/speech',
+        headers: { authorization: 'Bearer the-key' },
+        json: { model: said.model, input: said.prompt, voice: `${said.model}:alex`, response_format: 'mp3' },
+      },
+      says: { text: 'sound', headers: { 'content-type': 'audio/mpeg' } },
+    },
+  ]);
+  const done = await service.start({ ...said, sources: [], key: 'k' });
+  expect((done as MediaDone).cost).toEqual({ micros, source: 'price_table' });
+});
