@@ -13,8 +13,20 @@ const WITH_UNIT = /^fal-ai\/veo/;
 /** Models that take one picture as `image_url` although they make pictures; others take a list. */
 const ONE_PICTURE = /upscale|kontext|remove/;
 
+/** Models that take pictures to refer to, which none of their frames has to be: a list, by one of two names. */
+const REFERENCES = /\/reference-to-video$/;
+const NAMED_REFERENCES = /\/(vidu|seedance\/v1)\//;
+
+function picturesOf({ operation, model, images }: JobRequest) {
+  if (REFERENCES.test(model!))
+    return images.length > 0 && { [NAMED_REFERENCES.test(model!) ? 'reference_image_urls' : 'image_urls']: images };
+  if (operation === 'edit' && !ONE_PICTURE.test(model!)) return { image_urls: images };
+  return { image_url: images[0] };
+}
+
 /** Inputs differ by model; these are the names that most have. */
-function inputOf({ operation, model, prompt, ratio, size, seconds, count, voice, ...files }: JobRequest) {
+function inputOf(request: JobRequest) {
+  const { operation, model, prompt, ratio, size, seconds, count, voice, videos, sounds } = request;
   return {
     ...(operation === 'speech' ? { text: prompt } : { prompt }),
     aspect_ratio: ratio,
@@ -22,11 +34,9 @@ function inputOf({ operation, model, prompt, ratio, size, seconds, count, voice,
     ...(seconds !== undefined && { duration: `${seconds}${WITH_UNIT.test(model!) ? 's' : ''}` }),
     num_images: count,
     voice,
-    ...(operation === 'edit' && !ONE_PICTURE.test(model!)
-      ? { image_urls: files.images }
-      : { image_url: files.images[0] }),
-    video_url: files.videos[0],
-    audio_url: files.sounds[0],
+    ...picturesOf(request),
+    video_url: videos[0],
+    audio_url: sounds[0],
   };
 }
 
