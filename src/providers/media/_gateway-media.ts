@@ -120,7 +120,7 @@ async function heard({ large }: MediaLine, { model, sources: [file] }: MediaRequ
     to: endSecond,
     text,
   }));
-  const length = answer.durationInSeconds ?? file!.seconds;
+  const length = answer.durationInSeconds || file!.seconds; // nothing: it was not measured
   return paid(answer, {
     outputs: [],
     segments: segments?.length ? segments : wholeText(answer.text, length),

@@ -39,12 +39,14 @@ const pictureReply = (list: string, cost: Told | undefined) =>
 const Sound = z.object({ file: fileAnswer('audio', 'audio/mpeg') });
 
 const Seconds = z.number().nonnegative();
+/** The length that was transcribed. Where it is null or nothing it was not measured, and not free. */
+const Length = z.coerce.number().positive().optional().catch(undefined);
 const Transcript = z.looseObject({
   text: z.string(),
-  duration: z.coerce.number().optional().catch(undefined),
+  duration: Length,
   segments: z.array(z.object({ start: Seconds, end: Seconds, text: z.string() })).optional(),
   usage: z
-    .looseObject({ seconds: Seconds.optional().catch(undefined) })
+    .looseObject({ seconds: Length })
     .optional()
     .catch(undefined),
 });

@@ -12,6 +12,8 @@ const Transcript = z.object({
   words: z.array(
     z.object({ text: z.string(), type: z.string(), start: z.number().nullish(), end: z.number().nullish() }),
   ),
+  /** With the silence behind the last word, which is billed, too. */
+  audio_duration_secs: z.number().positive().optional().catch(undefined),
 });
 const speech = (promptLength: number) => ({ speech: { promptLength, voices: 'any', languages: true } }) as const;
 const REFUSALS = {
@@ -68,16 +70,17 @@ export default media({
         cost,
       ),
       async transcription({ model, language, sources: [file] }) {
-        const { words } = await transcribed(line, '/v1/speech-to-text', Transcript, {
+        const told = await transcribed(line, '/v1/speech-to-text', Transcript, {
           multipart: { model_id: model!, language_code: language, timestamps_granularity: 'word', file },
         });
-        const spoken = words.flatMap(({ text: word, type, start, end }) =>
+        const length = told.audio_duration_secs ?? file?.seconds;
+        const spoken = told.words.flatMap(({ text: word, type, start, end }) =>
           type === 'word' && typeof start === 'number' ? [{ from: start, to: end ?? start, text: word }] : [],
         );
         return {
           outputs: [],
           segments: segmentsOf(spoken),
-          usage: file?.seconds === undefined ? {} : { seconds: file.seconds }, // silence behind the last word is billed, too
+          usage: length === undefined ? {} : { seconds: length },
         };
       },
     }),

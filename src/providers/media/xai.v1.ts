@@ -86,7 +86,7 @@ export default media({
             creates: true,
           });
           const spoken = told.words?.map((word) => ({ from: word.start, to: word.end, text: word.text }));
-          const length = told.duration ?? file?.seconds;
+          const length = told.duration || file?.seconds; // nothing: it was not measured
           return {
             outputs: [],
             segments: spoken ? segmentsOf(spoken) : wholeText(told.text, length),
