@@ -14,6 +14,8 @@ export interface Outbound extends AsyncDisposable {
   webSocket(url: string, protocols?: readonly string[]): WebSocket;
   /** Checks a URL without resolving its name; throws like `fetch` for a bad form or a refused literal address. */
   judge(url: string): URL;
+  /** The same, and resolves its name: also throws for refused addresses, and `unreachable` where it has none. */
+  judgeResolved(url: string): Promise<URL>;
   /**
    * The same over a proxy, and never past it. Names are resolved and judged here, and the proxy is asked for the judged
    * address; its own address is judged, too, but where the operator lists it for its owner (`EGRESS_SIDECARS`). The

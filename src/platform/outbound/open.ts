@@ -74,6 +74,11 @@ export function openOutbound({
 
   return {
     judge: (text) => guard.judgeUrl(text),
+    async judgeResolved(text) {
+      const url = guard.judgeUrl(text);
+      await judged(url);
+      return url;
+    },
     fetch: direct.fetch,
     stream: direct.stream,
     webSocket: direct.webSocket,

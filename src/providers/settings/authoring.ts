@@ -6,7 +6,7 @@ import { type NewSetting, type SettingChange, type SettingsDeps, type SettingVie
 import { movedAddresses, movedPlace, type Owner, setupOf, split } from './rules.ts';
 import * as store from './store.ts';
 import { wantedAdapter } from './trial.ts';
-import { editPinned, judgeValues, seal, valuesOf, viewOfSetting } from './values.ts';
+import { adapterOfRow, editPinned, judgeNames, judgeValues, seal, valuesOf, viewOfSetting } from './values.ts';
 
 /** Creates a setting; without a version the newest active one is chosen and stored (S159). */
 export async function createSetting(
@@ -17,6 +17,7 @@ export async function createSetting(
 ): Promise<SettingView> {
   const adapter = wantedAdapter(deps, setting);
   const values = judgeValues(deps, adapter, owner, setting);
+  await judgeNames(deps, adapter, owner, setting);
   const { plain, secrets } = split(setupOf(adapter, owner).fields, values);
   const row: store.SettingToInsert = {
     id: newId(),
@@ -41,14 +42,18 @@ export async function createSetting(
  * Changes a setting; an absent field stays, null clears it. A changed address deletes the secrets that are not given
  * again. 409 for another place while something lies at this one.
  */
-export const changeSetting = (
+export async function changeSetting(
   deps: SettingsDeps,
   owner: Owner,
   id: string,
   wanted: SettingChange,
   by: AuditActor,
-): Promise<SettingView> =>
-  writeSetting(deps, owner, id, by, 'provider_setting.updated', async (row, tx) => {
+): Promise<SettingView> {
+  // before its row is locked: names may take their time
+  const known = isId(id) ? await store.settingOf(deps.sql, owner, id) : undefined;
+  const pinned = known && adapterOfRow(deps, known);
+  if (pinned) await judgeNames(deps, pinned, owner, wanted);
+  return writeSetting(deps, owner, id, by, 'provider_setting.updated', async (row, tx) => {
     checkSame(row, wanted);
     const adapter = editPinned(deps, row, wanted.allowPreview);
     const { fields: declared } = setupOf(adapter, owner);
@@ -67,6 +72,7 @@ export const changeSetting = (
       detail: { fields, ...(addresses.length > 0 && { addresses }) },
     };
   });
+}
 
 /** Rows of files name the setting and not the place, so that another one would hide them all. */
 async function checkPlace(tx: Sql, owner: Owner, id: string, moved: string | undefined): Promise<void> {

@@ -12,7 +12,7 @@ export interface ProviderSettingsOptions {
   clock: Clock;
   vault: Vault;
   providers: Pick<Providers, 'resolve' | 'list' | 'status' | 'fields' | 'check'>;
-  outbound: Pick<Outbound, 'judge'>;
+  outbound: Pick<Outbound, 'judge' | 'judgeResolved'>;
   /** Used for settings of the instance. Default: `outbound`. */
   operatorOutbound?: Pick<Outbound, 'judge'>;
   changes?: Pick<Changes, 'tell'>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Vault } from '../../platform/kernel/index.ts';
 import { OutboundError } from '../../platform/outbound/index.ts';
-import type { AdapterOf, AnyAdapter, Values } from '../registry/index.ts';
+import { type AdapterOf, type AnyAdapter, isAddressField, type Values } from '../registry/index.ts';
 import type { SettingsDeps, SettingView } from './deps.ts';
 import { checkGroups, type Given, hintOf, merged, type Owner, setupOf } from './rules.ts';
 import type { SettingRow } from './store.ts';
@@ -46,6 +46,39 @@ function judgeAddress(
     if (!(error instanceof OutboundError)) throw error;
     throw error.ofField(`credentials.${name}`);
   }
+}
+
+/** Names of addresses are asked for so long; what nobody knows by then is judged when it is called, as each is. */
+const LOOK_UP_MS = 2_000;
+
+/**
+ * Refuses addresses that an organization gives whose names lead to where nothing may be called, so that who types one
+ * hears of it. What is wrong otherwise is told where all values are judged.
+ */
+export async function judgeNames(
+  { clock, providers, outbound }: Pick<SettingsDeps, 'clock' | 'providers' | 'outbound'>,
+  adapter: AnyAdapter,
+  owner: Owner,
+  { credentials, options }: Given,
+): Promise<void> {
+  if (owner === null) return; // operators know their network
+  const given = { ...options, ...credentials };
+  const fields = Object.entries(adapter.setup?.fields ?? {}).filter(
+    ([name, field]) => field.form && isAddressField(field) && typeof given[name] === 'string',
+  );
+  const judgeOne = async ([name, field]: (typeof fields)[number]): Promise<void> => {
+    const over = new AbortController();
+    try {
+      // as it is stored
+      const read = providers.fields({ credentials: { [name]: field } }, { [name]: given[name] }, 'credentials.');
+      if (read[name]) await Promise.race([outbound.judgeResolved(read[name]), clock.sleep(LOOK_UP_MS, over.signal)]);
+    } catch (error) {
+      if (error instanceof OutboundError && error.failure === 'blocked') throw error.ofField(`credentials.${name}`);
+    } finally {
+      over.abort();
+    }
+  };
+  await Promise.all(fields.map(judgeOne));
 }
 
 /** The adapter of the version that a row is pinned to; undefined where it is no longer registered. */

@@ -136,6 +136,7 @@ function upstream(pieces: readonly Uint8Array[], ending: Ending, headers: Record
       throw new Error('nothing else was to be asked');
     },
     judge: (url: string) => new URL(url),
+    judgeResolved: (url: string) => Promise.resolve(new URL(url)),
     through: () => {
       throw new Error('nothing else was to be asked');
     },
