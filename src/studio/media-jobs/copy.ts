@@ -1,4 +1,4 @@
-import { whileAway } from '../../platform/db/index.ts';
+import { isUnavailable, whileAway } from '../../platform/db/index.ts';
 import { type MediaRoom, plainLine, urlOfKey } from '../../library/media/index.ts';
 import { AppError, ProviderError } from '../../platform/kernel/index.ts';
 import type { MediaAdapter, MediaOutput, MediaService, Segment } from '../../providers/registry/index.ts';
@@ -39,8 +39,7 @@ export async function copyResults(deps: MediaJobsDeps, job: ClaimedJob, results:
       const item = items[n]!;
       const copy = () => copyOne(deps, job, results, item, { n, isLast: n === items.length - 1, path });
       // what lies at the provider is fetched again by whoever has the job next
-      path =
-        typeof item === 'string' || isRemote(item) ? await copy() : await whileAway(deps.clock, LONGEST_AWAY_MS, copy);
+      path = typeof item === 'string' || isRemote(item) ? await copy() : await persistently(deps, copy);
     }
   } catch (error) {
     if (error instanceof Superseded) return;
@@ -49,6 +48,24 @@ export async function copyResults(deps: MediaJobsDeps, job: ClaimedJob, results:
     place.leave();
   }
 }
+
+/** Copies what lies here alone and is paid for: repeated here while the database is away, or a failure may pass. */
+async function persistently({ clock }: Pick<MediaJobsDeps, 'clock'>, copy: () => Promise<string>): Promise<string> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await whileAway(clock, LONGEST_AWAY_MS, copy);
+    } catch (error) {
+      const isOver = error instanceof Superseded || isUnavailable(error) || tries === MOST_COPIES;
+      if (isOver || !mayPass(error)) throw error;
+      await clock.sleep(pauseInMs(tries - 1));
+    }
+  }
+}
+
+const mayPass = (error: unknown): boolean =>
+  error instanceof ProviderError
+    ? error.failure === 'unavailable' || error.failure === 'rate_limited'
+    : !(error instanceof AppError) || error.status >= 500;
 
 /** Copies the `n`th result; `path` is the address of the first one, which it answers. */
 async function copyOne(
@@ -101,11 +118,7 @@ function generatedOf({ id, title, version, website }: MediaAdapter, job: Claimed
 /** A copy failed: it is repeated where that can help and the result is still at the provider. */
 async function refused(deps: MediaJobsDeps, job: ClaimedJob, error: unknown, isThere: boolean): Promise<void> {
   const tries = job.tries + 1;
-  const mayPass =
-    error instanceof ProviderError
-      ? error.failure === 'unavailable' || error.failure === 'rate_limited'
-      : !(error instanceof AppError) || error.status >= 500;
-  if (mayPass && isThere && tries < MOST_COPIES) {
+  if (mayPass(error) && isThere && tries < MOST_COPIES) {
     const askedMs = error instanceof ProviderError ? error.retryAfterMs : 0;
     return repeatLater(deps.sql, job, { inMs: pauseInMs(job.tries, askedMs), tries });
   }

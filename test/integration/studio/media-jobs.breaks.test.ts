@@ -89,6 +89,22 @@ describe('a result that comes with the answer', () => {
     expect([maker.submits(prompt), await files(id, who), inlineResults.size]).toEqual([1, 1, 0]);
   });
 
+  test('is kept though its first copy fails in a way that may pass', async () => {
+    await db.sql.unsafe(`
+      create sequence copies;
+      create function fail_once() returns trigger language plpgsql as $$
+        begin if nextval('copies') = 1 then raise exception 'cut off'; end if; return new; end $$;
+      create trigger fail_once before insert on files for each row execute function fail_once()`);
+    try {
+      const { id, prompt, who } = await begin({ submit: 'at-once', results: ['inline'] }, 'blind');
+      work();
+      await world.comes(id, 'done');
+      expect([maker.submits(prompt), await files(id, who), inlineResults.size]).toEqual([1, 1, 0]);
+    } finally {
+      await db.sql.unsafe('drop trigger fail_once on files; drop function fail_once; drop sequence copies');
+    }
+  });
+
   test('is discarded when nothing can be written of it', async () => {
     const { id } = await begin({ submit: 'at-once', results: ['inline'] }, 'blind');
     {
