@@ -45,7 +45,7 @@ const MICROS_PER_CENT = 10_000;
 /** No amount is counted for more: sums of such amounts are still exact. */
 const MOST_MICROS = 1_000_000_000_000;
 /** Beyond so many times its estimate, which is the greatest cost that a call can have, a cost makes no sense. */
-const ODD_FACTOR = 1_000;
+export const ODD_FACTOR = 1_000;
 
 /** The cap of a window in cents. */
 export function capOf({ providers, ...all }: BudgetRules, window: BudgetWindow): number | null {
@@ -172,5 +172,3 @@ export function costTold(cost: Cost | undefined): Cost | undefined {
   const { micros, source } = settlementOf(cost);
   return micros === null ? undefined : { micros, source: source! };
 }
-
-export { ODD_FACTOR };

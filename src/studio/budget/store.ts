@@ -70,7 +70,7 @@ export const insertReservation = async (sql: Sql, row: ReservationRow): Promise<
 
 /**
  * Ends a reservation, with a settlement or without one; answers its windows, none where it had ended already. A cost
- * beyond all sense is counted as it was told, and marked.
+ * beyond all sense is kept beside the estimate, which counts, and marked: it would use up each cap.
  */
 export const endReservation = async (
   sql: Sql,
@@ -82,9 +82,13 @@ export const endReservation = async (
     where org_id = ${orgId} and ref = ${ref}
     returning *
   ), judged as (
-    select ended.*, coalesce(${settlement?.micros ?? null}::bigint, micros) as cost,
-      ${settlement?.micros ?? null}::bigint > ${ODD_FACTOR}::bigint * micros and source is not null as odd
+    select ended.*, odd, case when not odd then true_cost end as true_cost,
+      coalesce(case when not odd then true_cost end, micros) as cost
     from ended
+    cross join (select ${settlement?.micros ?? null}::bigint as true_cost) t
+    cross join lateral (
+      select coalesce(micros > 0 and true_cost > ${ODD_FACTOR}::bigint * micros, false) as odd
+    ) o
   ), ${counted(sql, sql`judged`, {
     spent: settlement ? sql`f.cost` : sql`0::bigint`,
     reserved: sql`-f.micros`,
@@ -96,9 +100,9 @@ export const endReservation = async (
     insert into ai_ledger (org_id, ref, kind, domain, provider_id, user_id, program_id, micros, source, told, marked,
       day)
     select org_id, ref, 'settlement', domain, provider_id, user_id, program_id, cost,
-      case when ${settlement?.micros ?? null}::bigint is null then source else ${settlement?.source ?? null}::text end,
-      coalesce(${settlement?.told ?? null}::text, case when odd then cost::text end),
-      ${settlement?.marked ?? false}::boolean or coalesce(odd, false), day
+      case when true_cost is null then source else ${settlement?.source ?? null}::text end,
+      coalesce(${settlement?.told ?? null}::text, case when odd then ${settlement?.micros ?? null}::bigint::text end),
+      ${settlement?.marked ?? false}::boolean or odd, day
     from judged
     where ${settlement !== undefined}::boolean
   )
@@ -118,6 +122,7 @@ export const insertCorrection = (sql: Sql, { orgId, ref }: CallKey, { micros, so
       ${source}::text, day
     from ai_ledger
     where org_id = ${orgId} and ref = ${ref} and kind = 'settlement' and marked and told is null
+      and (micros = 0 or ${micros}::bigint <= ${ODD_FACTOR}::bigint * micros)
     on conflict do nothing
     returning *
   ), ${counted(sql, sql`corrected`, { spent: sql`f.micros`, reserved: sql`0::bigint` })}

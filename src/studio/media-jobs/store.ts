@@ -2,6 +2,7 @@ import { oldTransforms } from '../../library/media/index.ts';
 import { type Database, groupCommit, retentionRule, rowsOlder, type Sql } from '../../platform/db/index.ts';
 import { isId } from '../../platform/kernel/index.ts';
 import type { Cost, MediaHandle, MediaOperation, Segment } from '../../providers/registry/index.ts';
+import { ODD_FACTOR } from '../budget/index.ts';
 import type { JobClaim } from './claim-store.ts';
 import {
   type ClaimedJob,
@@ -171,7 +172,8 @@ export const openRunningNotes = () =>
 
 /**
  * The provider is done: its results are to be copied. `outputs` null: they came with the answer, and lie here alone.
- * Under the same claim it may be said twice: the answer of the first commit was lost.
+ * Under the same claim it may be said twice: the answer of the first commit was lost. Answers what the job cost, by the
+ * estimate where no cost is told that makes sense; undefined: the claim is over.
  */
 export async function setCopying(
   sql: Sql,
@@ -181,16 +183,23 @@ export async function setCopying(
     segments: readonly Segment[] | undefined;
     cost: Cost | undefined;
   },
-): Promise<boolean> {
-  const { count } = await sql`
+): Promise<{ costMicros: number | null } | undefined> {
+  const micros = done.cost?.micros ?? null;
+  const told = sql`case
+        when estimate_micros > 0 and ${micros}::bigint > ${ODD_FACTOR}::bigint * estimate_micros then null
+        else ${micros}::bigint end`;
+  const [row] = await sql<{ costMicros: number | null }[]>`
     update media_jobs j
     set state = 'copying', outputs = ${done.outputs && sql.json(done.outputs)},
       segments = ${done.segments ? sql.json(done.segments.map((segment) => ({ ...segment }))) : null}, tries = 0, progress = 100,
-      cost_micros = coalesce(${done.cost?.micros ?? null}, estimate_micros),
-      cost_source = coalesce(${done.cost?.source ?? null}, case when estimate_micros is not null then 'estimate' end),
+      cost_micros = coalesce(${told}, estimate_micros),
+      cost_source = case
+        when ${told} is not null then ${done.cost?.source ?? null}
+        when estimate_micros is not null then 'estimate' end,
       settled_at = coalesce(settled_at, now()), updated_at = now()
-    where ${held(sql, job)} and j.state in ('queued', 'running', 'copying')`;
-  return count > 0;
+    where ${held(sql, job)} and j.state in ('queued', 'running', 'copying')
+    returning j.cost_micros::float8 as "costMicros"`;
+  return row;
 }
 
 /** Results that lay in a process that is gone are asked for once more. */

@@ -321,17 +321,16 @@ async function tooLong(deps: StepDeps, job: ClaimedJob, { adapter, service }: Op
 async function arrived(deps: StepDeps, job: ClaimedJob, { adapter, service }: Opened, done: MediaDone) {
   const { outputs, segments, cost } = done;
   const remote = outputs.every(isRemote) ? outputs.filter(isRemote) : null;
-  const shown = costTold(cost);
   try {
-    const isMine = await whileAway(deps.clock, LONGEST_AWAY_MS, () =>
+    const noted = await whileAway(deps.clock, LONGEST_AWAY_MS, () =>
       deps.sql.begin(async (tx) => {
-        if (!(await store.setCopying(tx, job, { outputs: remote, segments, cost: shown }))) return false;
-        if (!job.isSettled) await deps.budget.settle(tx, { orgId: job.orgId, ref: job.reservation }, cost);
-        return true;
+        const row = await store.setCopying(tx, job, { outputs: remote, segments, cost: costTold(cost) });
+        if (row && !job.isSettled) await deps.budget.settle(tx, { orgId: job.orgId, ref: job.reservation }, cost);
+        return row;
       }),
     );
-    const told = { ...job, isSettled: true, costMicros: shown?.micros ?? job.costMicros, tries: 0 };
-    if (isMine) await copyResults(deps, told, { adapter, service, outputs, segments });
+    const told = { ...job, ...noted, isSettled: true, tries: 0 };
+    if (noted) await copyResults(deps, told, { adapter, service, outputs, segments });
   } finally {
     for (const output of outputs) if (!isRemote(output)) await output.discard().catch(() => undefined);
   }
