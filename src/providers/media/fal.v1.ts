@@ -14,7 +14,7 @@ const WITH_UNIT = /^fal-ai\/veo/;
 const ONE_PICTURE = /upscale|kontext|remove/;
 
 /** Models that take pictures to refer to, which none of their frames has to be: a list, by one of two names. */
-const REFERENCES = /\/reference-to-video$/;
+const REFERENCES = /\/reference-to-video(?:\/|$)/;
 const NAMED_REFERENCES = /\/(vidu|seedance\/v1)\//;
 
 function picturesOf({ operation, model, images }: JobRequest) {
