@@ -109,7 +109,7 @@ export async function writeConsent(
     with told as (
       update posts p
       set approval_state = ${isAwaiting ? 'awaiting' : null}, approval_by = ${isAwaiting ? (by?.userId ?? null) : null},
-        approval_at = case when ${isAwaiting} then now() end, approval_hash = null
+        approval_at = case when ${isAwaiting} then now() end, approval_hash = null, updated_at = now()
       from posts t
       where t.org_id = ${orgId}
         and t.id = ${postId}

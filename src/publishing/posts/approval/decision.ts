@@ -20,7 +20,8 @@ export const writeDecision = (
 ) => sql`
     with decided as (
       update posts p
-      set approval_state = ${decision}, approval_by = ${by.userId}, approval_at = now(), approval_hash = ${hashOfThread(sql)}
+      set approval_state = ${decision}, approval_by = ${by.userId}, approval_at = now(),
+        approval_hash = ${hashOfThread(sql)}, updated_at = now()
       from posts t
       where t.org_id = ${orgId}
         and t.id = ${postId}

@@ -274,7 +274,7 @@ const openLaterItems = (sql: Sql, { orgId }: Target): Fragment => sql`
       set state = case when h.held then 'DRAFT' else 'QUEUE' end,
         detail = case when h.held then 'awaiting_approval' else ${queuedDetail(sql, labelsOf(sql))} end,
         on_brake = not h.held and ${braked(sql, labelsOf(sql))}, error_kind = null, error = null,
-        due_at = case when p.parent_post_id = s.id and not h.held then ${dueAfterParent(sql)} end
+        due_at = case when p.parent_post_id = s.id and not h.held then ${dueAfterParent(sql)} end, updated_at = now()
       from released s, thread b, channel c, verdict v, lateral (select ${holds(sql)} and b.state = 'ERROR' as held) h
       where p.id = b.id
         and p.org_id = ${orgId}

@@ -38,7 +38,9 @@ export async function catchUp(
       limit ${POSTS_AT_ONCE}`;
     for (const one of overtaken) {
       const latest = followingDate(one.recurrence!, one.publishDate, endedAt, Infinity);
-      if (latest && latest.at <= endedAt) await moveTo(sql, one, latest, waiting(sql));
+      if (latest && latest.at <= endedAt)
+        // what is changed after the outage is not judged any more
+        await moveTo(sql, one, latest, waiting(sql), sql`greatest(p.updated_at, ${endedAt}::timestamptz)`);
     }
     last = overtaken.at(-1)?.id;
     if (overtaken.length < POSTS_AT_ONCE) return;
@@ -108,12 +110,13 @@ export async function catchUpHeld(sql: Sql, orgId: string, channels: Fragment): 
   }
 }
 
-/** `movable`: what has to hold of the post `p` still. */
+/** `movable`: what has to hold of the post `p` still; `changedAt`: when clients are told that it was changed. */
 const moveTo = (
   sql: Sql,
   { id, orgId, publishDate, version }: Overtaken,
   { at, recurrence, skipped }: Following,
   movable: Fragment,
+  changedAt = sql`now()`,
 ) => sql`
   with channel as materialized (
     select c.id
@@ -124,7 +127,7 @@ const moveTo = (
   ), moved as (
     update posts p
     set publish_date = ${at}, due_at = ${at}, recurrence = ${JSON.stringify(recurrence)}::text::jsonb,
-      version = p.version + 1
+      version = p.version + 1, updated_at = ${changedAt}
     from channel c
     where p.org_id = ${orgId}
       and p.id = ${id}
@@ -134,7 +137,7 @@ const moveTo = (
     returning ${post.names(sql, 'fact', 'p')}
   ), behind as (
     update posts p
-    set publish_date = ${at}
+    set publish_date = ${at}, updated_at = ${changedAt}
     from moved m
     where p.org_id = ${orgId}
       and p.root_post_id = m.id

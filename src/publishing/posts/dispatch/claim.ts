@@ -85,7 +85,7 @@ export const hostIsHeard = (sql: Sql, incarnation: string): Fragment => sql`
 export const claimPicked = (sql: Sql, incarnation: string): Fragment => sql`
         update posts p
         set detail = 'publishing', attempt = p.attempt + 1, incarnation = ${incarnation}, claimed_at = now(),
-          request_sent_at = null, look_ups = 0, look_up_at = null
+          request_sent_at = null, look_ups = 0, look_up_at = null, updated_at = now()
         from picked c
         where p.id = c.post_id
         returning p.id, p.org_id, p.channel_id, p.root_post_id, p.due_at, ${post.names(sql, 'claim', 'p')},

@@ -41,7 +41,7 @@ export const takeOverSlots = (
   with lost as materialized (${lostSlots(sql, silenceMs, limit)}
   ), doubtful as (
     update posts p
-    set detail = 'unconfirmed', incarnation = ${incarnation}, look_ups = 0, look_up_at = now()
+    set detail = 'unconfirmed', incarnation = ${incarnation}, look_ups = 0, look_up_at = now(), updated_at = now()
     from lost l
     where p.id = l.slot_post_id
       and p.org_id = l.org_id

@@ -191,7 +191,7 @@ const isLocked = (sql: Sql): Fragment => sql`
 /** The items of a thread that wait for one that is published have their time; `is_paused`: and wait from now on. */
 const openNextItems = (sql: Sql): Fragment => sql`
         update posts p
-        set due_at = ${dueAfterParent(sql)},
+        set due_at = ${dueAfterParent(sql)}, updated_at = now(),
           detail = case when b.is_paused then 'paused' else p.detail end,
           on_brake = p.on_brake or b.is_paused and ${braked(sql, labelsOf(sql))}
         from settled s
@@ -213,7 +213,7 @@ const openNextItems = (sql: Sql): Fragment => sql`
 /** The items behind one that has failed are given up with it. */
 const abandonLaterItems = (sql: Sql): Fragment => sql`
         update posts p
-        set state = 'ERROR', detail = null, error_kind = s.error_kind, error = ${PARENT_FAILED}
+        set state = 'ERROR', detail = null, error_kind = s.error_kind, error = ${PARENT_FAILED}, updated_at = now()
         from settled s
         where s.state = 'ERROR'
           and p.root_post_id = coalesce(s.root_post_id, s.id)
@@ -289,7 +289,7 @@ const dueNow = (sql: Sql): Fragment => sql`case
 /** What each attempt writes to its post, while the row is still the attempt's own. */
 const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`
         update posts p
-        set state = i.state,
+        set state = i.state, updated_at = now(),
           error_kind = i."errorKind",
           error = i.error,
           detail = ${detailNow(sql)},
