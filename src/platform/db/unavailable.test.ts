@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { AppError } from '../kernel/index.ts';
-import { asCallerError, isUnavailable } from './unavailable.ts';
+import { asCallerError, isFinal, isUnavailable } from './unavailable.ts';
 
 const coded = (code: string) => Object.assign(new Error(code), { code });
 
@@ -37,6 +37,10 @@ describe('database errors', () => {
       expect(asCallerError(coded(code))).toMatchObject({ code: 'internal', status: 500 });
     },
   );
+  test('a value that is refused, or is more than the database can hold, is refused again', () => {
+    expect(['22P02', '23505', '42P01', '54000', '54001'].filter((code) => !isFinal(coded(code)))).toEqual([]);
+    expect(['40001', '57014', '53100', '08006'].filter((code) => isFinal(coded(code)))).toEqual([]);
+  });
   test('a known error stays unchanged, and a non-error is a fault', () => {
     const known = new AppError('conflict', 'No');
     expect(asCallerError(known)).toBe(known);

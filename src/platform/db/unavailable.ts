@@ -38,8 +38,10 @@ export function isUnavailable(error: unknown): boolean {
   return STATES.test(code) || WORDS.has(code);
 }
 
-/** Tells whether the statement or what is in it is at fault (SQLSTATE 22, 23, 42), so that it will be refused again. */
-export const isFinal = (error: unknown): boolean => /^(2[23]|42)/.test(codeOf(error));
+/**
+ * Tells whether the statement or what is in it is at fault (SQLSTATE 22, 23, 42, 54), so that it will be refused again.
+ */
+export const isFinal = (error: unknown): boolean => /^(2[23]|42|54)/.test(codeOf(error));
 
 /**
  * Any thrown value as an error that callers may see: `unavailable` (503) while the database is away, `internal` for

@@ -118,11 +118,14 @@ const readers = new Map(Object.entries(catalog).map(([topic, schema]) => [topic,
 export const parsedFact = ({ topic, payload, ...row }: FactRow): Fact =>
   ({ ...row, topic, payload: readers.get(topic)!.parse(payload) }) as Fact;
 
-/** Whether the facts, or the code that hears them, are at fault, and not the database (SQLSTATE 22 and 23: a value). */
+/**
+ * Whether the facts, or the code that hears them, are at fault, and not the database (SQLSTATE 22 and 23: a value, 54:
+ * more than a row, an index or a statement can hold).
+ */
 const isFactsFault = (error: unknown): boolean => {
   const { code } = Object(error) as { code?: unknown };
   const ofDatabase =
-    isUnavailable(error) || (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^2[23]/.test(code));
+    isUnavailable(error) || (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^(2[23]|54)/.test(code));
   return !ofDatabase && !(error instanceof Superseded) && !(error instanceof NotTold);
 };
 
