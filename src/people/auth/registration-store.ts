@@ -1,4 +1,4 @@
-import type { Database, Sql } from '../../platform/db/index.ts';
+import type { Sql } from '../../platform/db/index.ts';
 import type { NewOneTimeCode } from './code-store.ts';
 
 /** The input of a registration, and its browser. */
@@ -103,12 +103,9 @@ const isForgotten = (sql: Sql) => sql`
   and not exists (select from registrations r where r.user_id = u.id)
   and not exists (select from one_time_codes c where c.user_id = u.id and c.expires_at > now())`;
 
-/**
- * Forgets what was typed seven days ago, and pending users of whom nothing is left, with the orgs that nobody else is
- * in; at most `limit` of each. Answers how many of the more.
- */
-export async function dropPending(sql: Database, limit: number): Promise<number> {
-  const typed = await sql`
+/** Forgets what was typed seven days ago, at most `limit`; answers how many. */
+export async function dropTyped(sql: Sql, limit: number): Promise<number> {
+  const { count } = await sql`
     delete from registrations
     where (user_id, browser_hash) in (
       select user_id, browser_hash
@@ -116,28 +113,38 @@ export async function dropPending(sql: Database, limit: number): Promise<number>
       where created_at < now() - make_interval(days => ${DAYS})
       order by created_at
       limit ${limit}
-    )
-    returning 1`;
-  const users = await sql.begin(async (tx) => {
-    const locked = await tx<{ id: string }[]>`
-      /* all orgs */
-      select u.id
-      from users u
-      where ${isForgotten(tx)}
-      order by u.created_at
-      limit ${limit}
-      for update skip locked`;
-    return locked.length === 0 ? 0 : deleteForgotten(tx, locked);
-  });
-  return Math.max(typed.length, users);
+    )`;
+  return count;
+}
+
+/** Pending users of whom nothing is left, the oldest first, without those named. */
+export async function findForgotten(sql: Sql, limit: number, without: readonly string[]): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    /* all orgs */
+    select u.id
+    from users u
+    where ${isForgotten(sql)}
+      and u.id <> all(${[...without]}::uuid[])
+    order by u.created_at
+    limit ${limit}`;
+  return rows.map(({ id }) => id);
 }
 
 /**
- * Deletes those of locked users of whom nothing is left, and answers how many. They are judged again: a registration
- * that was committed between the look and the lock leaves no new version of the user behind.
+ * Deletes those of these users of whom nothing is left, with the orgs that nobody else is in, in the caller's
+ * transaction; those that somebody holds stay. They are judged again when they are locked: a registration that was
+ * committed between the look and the lock leaves no new version of the user behind.
  */
-async function deleteForgotten(tx: Sql, locked: readonly { id: string }[]): Promise<number> {
-  const rows = await tx`
+export async function dropForgotten(tx: Sql, userIds: readonly string[]): Promise<void> {
+  const locked = await tx<{ id: string }[]>`
+    /* all orgs */
+    select u.id
+    from users u
+    where u.id = any(${[...userIds]}::uuid[])
+      and ${isForgotten(tx)}
+    for update skip locked`;
+  if (locked.length === 0) return;
+  await tx`
     /* all orgs */
     with gone as (
       select u.id
@@ -151,7 +158,5 @@ async function deleteForgotten(tx: Sql, locked: readonly { id: string }[]): Prom
         and not exists (select from memberships other where other.org_id = o.id and other.user_id <> gone.id)
     )
     delete from users u using gone
-    where u.id = gone.id
-    returning 1`;
-  return rows.length;
+    where u.id = gone.id`;
 }

@@ -1,5 +1,5 @@
 import { writeAudit } from '../../platform/audit/index.ts';
-import { type Database, isUnavailable, type Sql } from '../../platform/db/index.ts';
+import { type Database, isUnavailable, runEach, type Sql } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import { type Claim, hasPlus, type Identity } from '../identity/index.ts';
 import { AppError, bind, newId, randomBase64url, sha256 } from '../../platform/kernel/index.ts';
@@ -217,8 +217,21 @@ const activate = (
     return { ...(await sessions.start(userId, device, tx)), ...activated };
   });
 
-/** Forgets who did not prove the address within seven days, at most `limit`; answers how many. */
-const dropPending = ({ sql }: RegistrationDeps, limit: number): Promise<number> => pending.dropPending(sql, limit);
+/**
+ * Forgets who did not prove the address within seven days, and what was typed then, at most `limit` of each; answers
+ * how many of the more. One that cannot be deleted holds up no other.
+ */
+async function dropPending({ sql, log }: RegistrationDeps, limit: number): Promise<number> {
+  const typed = await pending.dropTyped(sql, limit);
+  const drop = (userIds: readonly string[]) => sql.begin((tx) => pending.dropForgotten(tx, userIds));
+  const users = await runEach<string>(limit, {
+    find: (most, tried) => pending.findForgotten(sql, most, tried),
+    together: drop,
+    work: (userId) => drop([userId]),
+    failed: (err, userId) => log.warn({ err, userId }, 'a user without a proven address is not deleted, tried again'),
+  });
+  return Math.max(typed, users);
+}
 
 /** Asks for a mail to an address, whether it has a user or not. The mail is written behind the answer. */
 async function requestMail(

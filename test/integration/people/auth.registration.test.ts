@@ -5,6 +5,7 @@ import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import { type Client, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
+import { refuseRows } from '../../support/wire/refused-row.ts';
 import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
 import { codeTo, contentsTo, linkTo } from '../../support/worlds/mail/links.ts';
 import { mailsOf } from '../../support/worlds/mail/mails.ts';
@@ -325,6 +326,22 @@ describe('an unanswered registration', () => {
     ]);
     expect(await db.sql`select 1 from organizations where id = ${org!['org_id']}`).toHaveLength(0);
     expect((await register(gone)).body).toEqual({ activate: true });
+  });
+  test('that cannot be deleted holds up no other', async () => {
+    const [first, second] = [address(), address()];
+    for (const email of [first, second]) await register(email);
+    await age(first, 9);
+    await age(second, 8);
+    {
+      await using _refused = await refuseRows(db.sql, 'delete', 'users', `old.email = '${first}'`);
+      await app.context.auth.dropPending(100);
+      expect((await Promise.all([first, second].map(userOf))).map((user) => user?.['email'])).toEqual([
+        first,
+        undefined,
+      ]);
+    }
+    await app.context.auth.dropPending(100);
+    expect(await userOf(first)).toBeUndefined();
   });
   test('stays while a repeated mail can still be answered', async () => {
     const email = address();
