@@ -47,9 +47,11 @@ export const peertubeVideos = {
     if (state.video) return { processingMs: POLL_MS };
     const video = await publishSession(call, videoUpload(call), state, save);
     await save({ ...state, finishing: true, video });
-    const thumbnail = await call.post.media[0]!.thumbnail?.fit(THUMBNAIL);
-    const multipart = { thumbnailfile: thumbnail, previewfile: thumbnail };
-    if (thumbnail) await setBeside(() => call.http.put(`/videos/${video.uuid}`, z.unknown(), { multipart }));
+    await setBeside(async () => {
+      const thumbnail = await call.post.media[0]!.thumbnail?.fit(THUMBNAIL);
+      const multipart = { thumbnailfile: thumbnail, previewfile: thumbnail };
+      if (thumbnail) await call.http.put(`/videos/${video.uuid}`, z.unknown(), { multipart });
+    });
     return { processingMs: POLL_MS };
   },
   async poll({ http, values, saved }) {

@@ -1,5 +1,6 @@
+import { ProviderError } from '../../platform/kernel/index.ts';
 import { TIMEOUT_MS } from '../kit/declare/adapter.ts';
-import { refused, whenFailed } from '../kit/declare/fallback.ts';
+import { refused } from '../kit/declare/fallback.ts';
 import type { RangedFile } from '../kit/declare/media.ts';
 import { askSession, finishSession, type SessionProtocol, uploadSession } from '../kit/protocols/upload/session.ts';
 import type { Connection, Prepared } from './_contract.ts';
@@ -53,10 +54,11 @@ export async function publishSession<R>(
 export const askVideo = <R>(line: Line, { file, protocol }: VideoSession<R>, { upload }: VideoState) =>
   askSession(lineOf(line), protocol, file, upload);
 
-/** Sets what belongs to a video that is there: it stays, whatever becomes of that. */
-export const setBeside = (set: () => Promise<unknown>): Promise<unknown> =>
-  whenFailed(
-    'unavailable',
-    () => whenFailed('rejected', set, async () => null),
-    async () => null,
-  );
+/** Sets what belongs to a video that is there: it stays, whatever becomes of that, or of the file that it needs. */
+export async function setBeside(set: () => Promise<unknown>): Promise<void> {
+  try {
+    await set();
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+  }
+}

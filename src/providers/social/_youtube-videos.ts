@@ -38,10 +38,11 @@ export const youtubeVideos = {
     await save({ ...state, finishing: true, id });
     const { files, media } = call.post;
     const thumbnail = files?.['thumbnail'] ?? media[0]?.thumbnail;
-    const bytes = await thumbnail?.fit(THUMBNAIL);
     const query = { videoId: id, uploadType: 'media' };
-    if (bytes)
-      await setBeside(() => call.http.post('/upload/youtube/v3/thumbnails/set', z.unknown(), { query, bytes }));
+    await setBeside(async () => {
+      const bytes = await thumbnail?.fit(THUMBNAIL);
+      if (bytes) await call.http.post('/upload/youtube/v3/thumbnails/set', z.unknown(), { query, bytes });
+    });
     return { processingMs: POLL_MS };
   },
   async poll({ http, saved }) {
