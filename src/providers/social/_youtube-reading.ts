@@ -95,7 +95,8 @@ export const youtubeReading = {
     once: 'read-back',
     replies: true,
     limits: { text: 10_000, ...WITHOUT_FILES },
-    unless: [{ selfDeclaredMadeForKids: 'yes' }], // https://support.google.com/youtube/answer/9632097
+    // https://support.google.com/youtube/answer/9632097, and /157177 of what is private
+    unless: [{ selfDeclaredMadeForKids: 'yes' }, { type: 'private' }],
     async send({ http, published: { id: videoId }, post, ...call }) {
       const text = { textOriginal: post.text };
       const top = topOf(call); // there is one level of answers

@@ -242,6 +242,13 @@ describe.each<[provider: string, what: string, wrong: () => Promise<Made>, field
     async () => ({ value: [await item('film')], settings: { ...title, ...comment, selfDeclaredMadeForKids: 'no' } }),
   ],
   [
+    'youtube',
+    'a first comment below a private video',
+    async () => ({ value: [await item('film')], settings: { ...title, ...comment, type: 'private' } }),
+    'posts.0.settings.firstComment',
+    async () => ({ value: [await item('film')], settings: { ...title, ...comment, type: 'unlisted' } }),
+  ],
+  [
     'x',
     'a comment of another channel that is too long',
     async () => ({ value: [await item()], settings: await plug('x', 'comment-from', 'a'.repeat(281)) }),
