@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { refused } from '../kit/declare/fallback.ts';
+import { refused, whenFailed } from '../kit/declare/fallback.ts';
 import type { NamedBody } from '../kit/declare/media.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { App, ChannelPost, Connection, Media, Post, Published } from './_contract.ts';
@@ -37,12 +37,24 @@ const pathOf = (app: App | undefined, method: string): string => {
   if (!app) throw refused('rejected', 'The bot of this chat is not known any more');
   return `/bot${app.clientSecret}/${method}`;
 };
+/** The refusal of a group that became a supergroup; nothing else in Telegram is `unsupported`. */
+export const Migrated = z
+  .object({ parameters: z.object({ migrate_to_chat_id: z.int() }) })
+  .transform(() => 'unsupported' as const);
+/** A supergroup has another id and numbers its messages anew: it is another account. No login brings the old back. */
+const tellMigrated = <T>(call: () => Promise<T>): Promise<T> =>
+  whenFailed('unsupported', call, async () => {
+    throw refused(
+      'rejected',
+      'The group has become a supergroup, which has another id at Telegram: connect it as a new channel, and schedule the post there',
+    );
+  });
 /** Asks the Bot API. */
 export const ask = <S extends z.ZodType>({ http, app }: BotLine, method: string, reply: S, json: object) =>
-  http.post(pathOf(app, method), Answer.pipe(reply), { json });
+  tellMigrated(() => http.post(pathOf(app, method), Answer.pipe(reply), { json }));
 type Body = { json: object } | { multipart: Record<string, string | NamedBody> };
 const make = <S extends z.ZodType>({ http, app }: BotLine, method: string, reply: S, body: Body) =>
-  http.post(pathOf(app, method), Answer.pipe(reply), { ...body, creates: true });
+  tellMigrated(() => http.post(pathOf(app, method), Answer.pipe(reply), { ...body, creates: true }));
 
 /** An id of ours is that of the chat and that of the message; an album has several, which are kept beside it. */
 export function partsOf({ id, saved }: { id: string; saved?: unknown }) {

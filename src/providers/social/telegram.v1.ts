@@ -5,7 +5,7 @@ import { social } from './_contract.ts';
 import { chosenPage } from './_pages.ts';
 import { plugsOf } from './_plugs.ts';
 import { seriesOfNow } from './_series.ts';
-import { ask, Chat, forward, partsOf, send } from './_telegram-bot.ts';
+import { ask, Chat, forward, Migrated, partsOf, send } from './_telegram-bot.ts';
 import { expectRights, wordLogin } from './_telegram-login.ts';
 
 const PICTURES = ['image/jpeg', 'image/png', 'image/webp', 'image/gif'];
@@ -33,12 +33,10 @@ export default social({
   },
   api: 'https://api.telegram.org',
   errors: { 401: 'rejected', 403: 'reauthorize', 409: 'unavailable' }, // 401: the token of the bot is wrong
-  errorOf: z
-    .union([
-      z.object({ parameters: z.object({ migrate_to_chat_id: z.int() }) }), // the group has another id now
-      z.object({ description: z.string().regex(WITHOUT_RIGHTS) }),
-    ])
-    .transform(() => 'reauthorize' as const),
+  errorOf: z.union([
+    Migrated,
+    z.object({ description: z.string().regex(WITHOUT_RIGHTS) }).transform(() => 'reauthorize' as const),
+  ]),
   login: wordLogin,
   once: 'at-most-once',
   threads: 'reply',
