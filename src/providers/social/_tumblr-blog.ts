@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
-import type { Post, Published } from './_contract.ts';
+import type { ChannelPost, Post, Published } from './_contract.ts';
 import { paragraphs } from './_tumblr-format.ts';
 
 // Posts of a blog, as the API answers them.
@@ -31,8 +31,9 @@ const ListedPost = z.object({
 
 /** `saved`: the blog of a post, which its readers and reblogs name. */
 const Saved = z.object({ blog: z.string() }).optional().catch(undefined);
-export const blogOf = ({ url, saved }: Published): string =>
-  Saved.parse(saved)?.blog ?? /tumblr\.com\/([\w-]+)\//.exec(url)?.[1] ?? '';
+/** `own`: the blog that acts. A post that a person has named is known by its account alone. */
+export const blogOf = ({ saved, account }: ChannelPost, own: string): string =>
+  Saved.parse(saved)?.blog ?? account ?? own;
 export const postAt = (blog: string, id: string, url: string): Published => ({
   id,
   url,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
-import type { Media, Operations, Post, Published } from './_contract.ts';
+import type { ChannelPost, Media, Operations, Post, Published } from './_contract.ts';
 import { fitted } from './_files.ts';
 import { answered, blogNamed, blogOf, ownPosts, postAt, readPost } from './_tumblr-blog.ts';
 import { formOf, IMAGE_BYTES, IMAGE_TYPES, type Settings, written } from './_tumblr-format.ts';
@@ -23,8 +23,8 @@ async function create(http: Http, blog: string, post: Post, json: object): Promi
 }
 const fileOf = async (file: Media): Promise<Media> =>
   file.kind === 'image' ? { ...file, ...(await fitted(file, { maxBytes: IMAGE_BYTES, types: IMAGE_TYPES })) } : file;
-async function reblogOf(http: Http, published: Published) {
-  const blog = blogOf(published);
+async function reblogOf(http: Http, account: string, published: ChannelPost) {
+  const blog = blogOf(published, account);
   const found = await readPost(http, blog, published.id);
   if (!found) throw refused('rejected', 'The post to reblog is gone');
   return { parent_tumblelog_uuid: blog, parent_post_id: published.id, reblog_key: found.response.reblog_key };
@@ -60,7 +60,7 @@ export const tumblrPosts = {
     once: 'read-back',
     limits: { mediaTypes: IMAGE_TYPES }, // a reblog takes no video
     async send({ http, account, post, published }) {
-      return create(http, account, post, { ...(await reblogOf(http, published)), ...written(post) });
+      return create(http, account, post, { ...(await reblogOf(http, account, published)), ...written(post) });
     },
     find: ({ http, account, post, published, since }) => ownPosts(http, account, { post, since, parent: published.id }),
   },
@@ -68,7 +68,7 @@ export const tumblrPosts = {
     once: 'read-back',
     async send({ http, account, repost: { id, published } }) {
       return create(http, account, silent(id), {
-        ...(await reblogOf(http, published)),
+        ...(await reblogOf(http, account, published)),
         content: [],
         state: 'published',
       });

@@ -32,9 +32,9 @@ const shown = ({ uuid: id, name, title, avatar: pictures }: z.output<typeof Blog
   handle: `@${name}`,
   picture: pictures?.[0]?.url,
 });
-async function notesOf(http: Http, published: Published, before?: string) {
+async function notesOf(http: Http, account: string, published: Published, before?: string) {
   const query = { id: published.id, mode: 'conversation', before_timestamp: before };
-  return (await http.get(`/blog/${blogOf(published)}/notes`, Notes, { query })).response;
+  return (await http.get(`/blog/${blogOf(published, account)}/notes`, Notes, { query })).response;
 }
 
 /** The blogs of the connected person, and the notes on their posts. */
@@ -52,8 +52,8 @@ export const tumblrReading = {
     return response.user.blogs.map(shown);
   },
   choose: keepPage('blog'),
-  async comments({ http, published, cursor }) {
-    const { notes, _links: links } = await notesOf(http, published, cursor);
+  async comments({ http, account, published, cursor }) {
+    const { notes, _links: links } = await notesOf(http, account, published, cursor);
     return {
       comments: notes.flatMap(({ type, blog_name: name, blog_uuid: id = name, timestamp, ...note }) => {
         const text = type === 'reply' ? note.reply_text : note.added_text;
@@ -63,9 +63,10 @@ export const tumblrReading = {
       next: links?.next.query_params.before_timestamp,
     };
   },
-  metrics: ({ http, posts }) =>
+  metrics: ({ http, account, posts }) =>
     countsOfEach(posts, async (published) => {
-      const { total_notes: engagements, total_likes: likes, total_reblogs: reposts } = await notesOf(http, published);
+      const notes = await notesOf(http, account, published);
+      const { total_notes: engagements, total_likes: likes, total_reblogs: reposts } = notes;
       return { engagements, likes, reposts };
     }),
   async channelMetrics({ http, clock, account }) {

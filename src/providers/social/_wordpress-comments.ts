@@ -4,7 +4,7 @@ import type { Field } from '../kit/declare/fields.ts';
 import { shownText } from '../../platform/content/index.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
 import type { CommentTold, Operations } from './_contract.ts';
-import { Entry, placeOf, publishedAs } from './_wordpress-post.ts';
+import { Entry, publishedAs } from './_wordpress-post.ts';
 
 const PAGE = 100;
 const Comment = Entry.extend({
@@ -21,6 +21,8 @@ const Page = z.object({
   body: z.array(Comment),
   headers: z.object({ 'x-wp-totalpages': z.coerce.number().optional() }),
 });
+/** Ids are those of one site, which the account names (`profile`). */
+const siteOf = (account: string) => account.slice(account.indexOf('@') + 1);
 const placeAt = ({ domain }: { domain: string }) => ({ type: 'comments', site: domain });
 /** Letters that a site changes where it shows a text: those of smileys, of `(tm)`, and the x of `2x3`. */
 const CHANGED = /:[a-z]{3,7}:|:-?[DPox]|8-?[O)]|\(tm\)|(?<=\d)x(?=\d)/g;
@@ -55,8 +57,9 @@ export const wordpressComments = {
     replies: true,
     limits: WITHOUT_FILES,
     unless: [{ status: 'draft' }], // `rest_comment_draft_post`
-    async send({ http, values, published, parent, post }) {
-      if (placeOf(published).site !== values.domain) throw refused('rejected', 'The post is at another site');
+    async send({ http, values, account, published, parent, post }) {
+      if (siteOf(published.account ?? account) !== siteOf(account))
+        throw refused('rejected', 'The post is at another site');
       const json = { post: Number(published.id), content: post.text, ...(parent && { parent: Number(parent.id) }) };
       return publishedAs(placeAt(values), await http.post('/wp/v2/comments', Entry, { json, creates: true }));
     },

@@ -50,7 +50,12 @@ const Term = z.union([
 
 /** What is needed to find an entry again: its type in addresses, and its site, as ids are those of one site. */
 const Place = z.object({ type: z.string(), site: z.string() });
-export const placeOf = ({ saved }: Pick<Published, 'saved'>) => Place.parse(saved);
+/** The type of an entry. Of one that a person has named it is not known, and its number may be that of another one. */
+function typeOf({ saved }: Pick<Published, 'saved'>): string {
+  const { data } = Place.safeParse(saved);
+  if (!data) throw refused('rejected', 'The type of the entry is not known: delete it at the site');
+  return data.type;
+}
 export const publishedAs = (place: z.output<typeof Place>, { id, link }: z.output<typeof Entry>): Published => ({
   id: String(id),
   url: link,
@@ -144,5 +149,5 @@ export const wordpressPosts = {
     });
     return entry?.status === status ? publishedAs({ type, site }, entry) : undefined;
   },
-  remove: ({ http, published }) => http.delete(`/wp/v2/${placeOf(published).type}/${published.id}`),
+  remove: async ({ http, published }) => http.delete(`/wp/v2/${typeOf(published)}/${published.id}`),
 } satisfies Operations<typeof Settings, Record<'domain' | 'username' | 'password', Field>>;

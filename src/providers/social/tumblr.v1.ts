@@ -1,5 +1,6 @@
 import { QUOTA_MS } from '../kit/declare/waits.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
+import { NUMBER_ID } from './_bounds.ts';
 import { social } from './_contract.ts';
 import { failureAt, quotaAt } from './_failures.ts';
 import { plugsOf } from './_plugs.ts';
@@ -52,6 +53,7 @@ export default social({
     image: { bytes: IMAGE_BYTES },
     video: { count: 1, bytes: 500_000_000, seconds: [0, 600] },
   },
+  releaseIds: NUMBER_ID,
   settings: Settings,
   plugs: plugsOf('tumblr', ['auto-repost', 'auto-comment', 'repost-from']),
   ...tumblrPosts,

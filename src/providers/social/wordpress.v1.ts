@@ -1,4 +1,5 @@
 import { secret, text } from '../kit/declare/fields.ts';
+import { NUMBER_ID } from './_bounds.ts';
 import { social } from './_contract.ts';
 import { failureAt } from './_failures.ts';
 import { plugsOf } from './_plugs.ts';
@@ -45,6 +46,7 @@ export default social({
     media: 50,
     mediaTypes: [...TYPES, 'video/mp4', 'video/webm', 'video/quicktime'],
   },
+  releaseIds: NUMBER_ID,
   settings: Settings,
   fileSettings: ['main_image'],
   plugs: plugsOf('wordpress', ['comment-from']),

@@ -78,6 +78,18 @@ test.each([
   expect((await name(id, idOf(ours))).status).toBe(200);
 });
 
+test.each([
+  ['tumblr', 't:ours', '799123456789012345', ['ours.tumblr.com/post/799', 'ours/799']],
+])('a named release of %s has the form of its ids [S118]', async (network, ours, right, wrong) => {
+  const id = await failedPost(await connected(network, ours));
+  for (const one of wrong)
+    expect(await name(id, one)).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: 'releaseId', rule: 'invalid_format' }] },
+    });
+  expect((await name(id, right)).status).toBe(200);
+});
+
 test('a network without a form of its own takes an id without spaces and paths [S118]', async () => {
   const id = await failedPost(await connected('fake', 'ours'));
   for (const wrong of ['a b', '../x', 'x/./y', 'x?y', 'x\\y'])
