@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { CommentTold, Published } from './_contract.ts';
 
+/** The 20 bytes of the hash of a cast. */
+export const CAST_HASH = /^0x[\da-f]{40}$/i;
 const Author = z.object({
   fid: z.int(),
   username: z.string(),

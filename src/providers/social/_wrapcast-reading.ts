@@ -4,7 +4,7 @@ import type { Operations } from './_contract.ts';
 import { seriesOfNow } from './_series.ts';
 import { readableIds } from './_told.ts';
 import { searching } from './_tools.ts';
-import { Cast, Conversation, FoundUsers, repliesOf, Users } from './_wrapcast-casts.ts';
+import { Cast, CAST_HASH, Conversation, FoundUsers, repliesOf, Users } from './_wrapcast-casts.ts';
 import { SignerState } from './_wrapcast-login.ts';
 
 const Counted = z.object({ result: z.object({ casts: z.array(Cast) }) });
@@ -31,7 +31,7 @@ export const castReading = {
     return { comments: repliesOf(conversation.cast.direct_replies, id), next: next?.cursor };
   },
   async metrics({ http, posts }) {
-    const ids = readableIds(posts, /^0x[0-9a-f]{40}$/i);
+    const ids = readableIds(posts, CAST_HASH);
     if (ids.length === 0) return [];
     const query = { casts: ids.join(',') };
     const { result } = await http.get('/casts/', Counted, { query });

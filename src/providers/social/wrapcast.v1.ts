@@ -1,6 +1,7 @@
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { social } from './_contract.ts';
 import { plugsOf } from './_plugs.ts';
+import { CAST_HASH } from './_wrapcast-casts.ts';
 import { signerLogin } from './_wrapcast-login.ts';
 import { casting, Settings } from './_wrapcast-posts.ts';
 import { castReading } from './_wrapcast-reading.ts';
@@ -33,7 +34,7 @@ export default social({
     video: { count: 1 },
     fetches: ['image', 'video'],
   },
-  releaseIds: { form: /^0x[\da-f]{1,64}$/i, words: 'the whole hash of the cast' },
+  releaseIds: { form: CAST_HASH, words: 'the whole hash of the cast: 0x and 40 digits' },
   settings: Settings,
   plugs: plugsOf('wrapcast', ['auto-repost', 'auto-comment', 'repost-from', 'comment-from']),
   ...casting,

@@ -80,6 +80,7 @@ test.each([
 
 test.each([
   ['tumblr', 't:ours', '799123456789012345', ['ours.tumblr.com/post/799', 'ours/799']],
+  ['wrapcast', '3', `0x${'1a'.repeat(20)}`, ['0x71d5225f', `0x${'1a'.repeat(32)}`]],
 ])('a named release of %s has the form of its ids [S118]', async (network, ours, right, wrong) => {
   const id = await failedPost(await connected(network, ours));
   for (const one of wrong)
