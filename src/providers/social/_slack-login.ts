@@ -38,8 +38,9 @@ const SCOPES = [
   'users:read',
   'files:read',
   'files:write',
+  'reactions:read', // plugs act by reactions, and would wait for them in vain
 ];
-const HISTORY = ['channels:history', 'groups:history', 'reactions:read'];
+const HISTORY = ['channels:history', 'groups:history'];
 export const slackLogin = {
   kind: 'oauth2',
   authorize: 'https://slack.com/oauth/v2/authorize',
