@@ -3,6 +3,7 @@ import { withoutQueries } from '../kit/protocols/text.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { Canonical, FileSetting, TagList, Title, withPictures } from './_articles.ts';
 import type { Operations, Post, Published } from './_contract.ts';
+import { sinceThen } from './_lists.ts';
 
 const TAG = /^[\p{L}\p{N}]{1,30}$/u;
 export const Settings = z.looseObject({
@@ -58,8 +59,7 @@ export const devtoArticles = {
     const own = await ownArticles(http, 'published', { size: RECENT });
     // a signed address of a picture is another one each time
     const [title, body] = [lettersOf(settings.title), withoutQueries(bodyOf(post))];
-    return own
-      .filter(({ published_at: at }) => at && at >= since)
+    return sinceThen(own, RECENT, ({ published_at: at }) => !!at && at >= since)
       .filter(
         ({ title: told, body_markdown: text }) => lettersOf(told) === title && withoutQueries(text ?? body) === body,
       )

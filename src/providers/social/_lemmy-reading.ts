@@ -19,11 +19,13 @@ import {
   readComment,
 } from './_lemmy-api.ts';
 import type { credentials } from './_lemmy-login.ts';
+import { sinceThen } from './_lists.ts';
 import { seriesOfNow } from './_series.ts';
 import { countsOfEach } from './_told.ts';
 import { searching } from './_tools.ts';
 
-const PAGE = '50';
+const NEWEST = 50;
+const PAGE = String(NEWEST);
 type Fields = Readonly<Record<string, string>>;
 type Values = Fields & { service: string };
 type Line = { http: Http; values: Values };
@@ -53,8 +55,8 @@ export async function ownPosts({
   const newest = await http.get(at + own, Posts, { query: { person_id: personOf(account), limit: PAGE, ...posts } });
   const shown = newest.find(({ url, body }) => images.some((image) => url === image || body?.includes(image)));
   if (shown) return postAt(values.service, shown.id);
-  return newest
-    .filter((one) => one.at && one.at >= since && one.name === title && one.community_id === community)
+  return sinceThen(newest, NEWEST, (one) => !!one.at && one.at >= since)
+    .filter((one) => one.name === title && one.community_id === community)
     .map(({ id }) => postAt(values.service, id));
 }
 
@@ -77,8 +79,8 @@ export async function ownComments({
   const postId = await idHere(call, published);
   const query = { person_id: personOf(account), limit: PAGE, ...comments };
   const { items } = await http.get(at + own, Comments, { query });
-  return items
-    .filter((one) => one.at >= since && one.post_id === postId && one.parentId === parent?.id)
+  return sinceThen(items, NEWEST, (one) => one.at >= since)
+    .filter((one) => one.post_id === postId && one.parentId === parent?.id)
     .filter(({ content }) => comparable(content) === comparable(post.text))
     .map(({ id }) => commentAt(values.service, id));
 }

@@ -4,6 +4,7 @@ import type { Http } from '../kit/wire/http.ts';
 import type { Connection, LookUp, Post, Published, Repost, Saving } from './_contract.ts';
 import { addressOf, commentaryOf, encodedUrn, sameCommentary, type Settings } from './_linkedin.ts';
 import { isCarousel, type MediaCall, Saved } from './_linkedin-media.ts';
+import { sinceThen } from './_lists.ts';
 
 const NEWEST = 50;
 /** The clocks of LinkedIn and of this process may differ by this much. */
@@ -126,8 +127,8 @@ async function newest({ http, author, since }: Asking, fits: (one: Owned) => boo
     query: { q: 'author', author, count: String(NEWEST), sortBy: 'CREATED' },
     headers: { 'x-restli-method': 'FINDER' },
   });
-  return elements
-    .filter((one) => (one.createdAt ?? one.publishedAt ?? 0) >= since.getTime() && fits(one))
+  return sinceThen(elements, NEWEST, (one) => (one.createdAt ?? one.publishedAt ?? 0) >= since.getTime())
+    .filter(fits)
     .map(({ id }) => published(id));
 }
 

@@ -1,3 +1,5 @@
+import { refused } from '../kit/declare/fallback.ts';
+
 /** Reads a list page by page to its end, or to the greatest number of pages. Without `next` a page is the last one. */
 export async function allPages<T>(
   most: number,
@@ -12,4 +14,14 @@ export async function allPages<T>(
     cursor = next;
   }
   return all;
+}
+
+/**
+ * Answers those of a page, newest first, that a look-up is about. Where these are all of `most`, what is sought may be
+ * behind them: nobody can tell that it is absent, after which it would be made a second time.
+ */
+export function sinceThen<T>(page: readonly T[], most: number, isSince: (one: T) => boolean): T[] {
+  const since = page.filter(isSince);
+  if (since.length >= most) throw refused('unavailable', `The account has made ${most} or more since then`);
+  return since;
 }

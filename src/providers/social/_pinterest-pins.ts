@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
 import type { Operations, Post, Published } from './_contract.ts';
+import { sinceThen } from './_lists.ts';
 import { isVideo, mediaSource, prepareVideo } from './_pinterest-media.ts';
 
-const NEWEST = '100';
+const NEWEST = 100;
 const ANSWER_BYTES = 4 * 1024 * 1024;
 
 export const Settings = z.looseObject({
@@ -34,9 +35,12 @@ const madeAt = ({ created_at: at }: OwnPin): Date => new Date(/(?:Z|[+-]\d\d:?\d
 const sameFiles = ({ media }: OwnPin, post: Post): boolean =>
   !media || (media.media_type === 'multiple_images' ? (media.items?.length ?? post.media.length) : 1) === filesOf(post);
 const filesOf = ({ media }: Post): number => (media.some(isVideo) ? 1 : media.length);
-/** The newest pins of the account or of one of its boards. */
-const newestAt = async (http: Http, path: string): Promise<OwnPin[]> =>
-  (await http.get(path, OwnPins, { query: { page_size: NEWEST }, answerBytes: ANSWER_BYTES })).items;
+/** The pins of the account, or of one of its boards, since then. */
+async function pinsSince(http: Http, path: string, since: Date): Promise<OwnPin[]> {
+  const query = { page_size: String(NEWEST) };
+  const { items } = await http.get(path, OwnPins, { query, answerBytes: ANSWER_BYTES });
+  return sinceThen(items, NEWEST, (pin) => madeAt(pin) >= since);
+}
 
 /** Pins, and pins of others that are saved. */
 export const pins = {
@@ -55,10 +59,9 @@ export const pins = {
     return published(await http.post('/pins', Pin, { json, creates: true }));
   },
   async find({ http, post, settings: { board, title, link }, since }) {
-    return (await newestAt(http, `/boards/${board}/pins`))
+    return (await pinsSince(http, `/boards/${board}/pins`, since))
       .filter(
         (pin) =>
-          madeAt(pin) >= since &&
           (pin.title ?? '') === (title ?? '') &&
           (pin.description ?? '').trim() === post.text.trim() &&
           (!link || (pin.link ?? link) === link) &&
@@ -76,8 +79,8 @@ export const pins = {
         await http.post(`/pins/${encodeURIComponent(repost.published.id)}/save`, Pin, { json: {}, creates: true }),
       ),
     async find({ http, repost, since }) {
-      return (await newestAt(http, '/pins'))
-        .filter((pin) => pin.parent_pin_id === repost.published.id && madeAt(pin) >= since)
+      return (await pinsSince(http, '/pins', since))
+        .filter((pin) => pin.parent_pin_id === repost.published.id)
         .map(published);
     },
   },

@@ -4,6 +4,7 @@ import type { Http } from '../kit/wire/http.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
 import type { NewComment, Operations, Published } from './_contract.ts';
 import { uploadEach } from './_files.ts';
+import { sinceThen } from './_lists.ts';
 import { listOf, me, RAW, Said, secondsToDate } from './_reddit-reading.ts';
 import { answerOf, dataOf, filesOf, Saved, type Settings, SITE, submit, upload } from './_reddit-submit.ts';
 
@@ -12,7 +13,7 @@ const POLL_MS = 10_000;
 const CLOCKS_MS = 60_000;
 /** Files are worked on before their post is shown, so that it appears late. */
 const SHOWN_WITHIN_MS = 5 * 60_000;
-const NEWEST = '100';
+const NEWEST = 100;
 const Thing = z.object({ data: z.object({ name: z.string(), permalink: z.string() }) });
 const Own = z.object({
   name: z.string(),
@@ -32,14 +33,15 @@ async function ownPosts({
   const [{ value: target }] = subreddit;
   const { name: user } = await me(http);
   const { data } = await http.get(`/user/${encodeURIComponent(user)}/submitted`, listOf(Own), {
-    query: { ...RAW, sort: 'new', limit: NEWEST },
+    query: { ...RAW, sort: 'new', limit: String(NEWEST) },
   });
-  return data.children
-    .filter(
-      ({ data: { title, subreddit: sr, created_utc: at } }) =>
-        at >= wholeSeconds(since) && title === target.title && sr.toLowerCase() === target.subreddit.toLowerCase(),
-    )
-    .map(({ data: { name: id, permalink } }) => ({ id, url: SITE + permalink }));
+  return sinceThen(
+    data.children.map((child) => child.data),
+    NEWEST,
+    ({ created_utc: at }) => at >= wholeSeconds(since),
+  )
+    .filter(({ title, subreddit: sr }) => title === target.title && sr.toLowerCase() === target.subreddit.toLowerCase())
+    .map(({ name: id, permalink }) => ({ id, url: SITE + permalink }));
 }
 /** Reddit tells whole seconds. */
 const wholeSeconds = (date: Date) => new Date(Math.floor(date.getTime() / 1_000) * 1_000);
@@ -47,14 +49,14 @@ const wholeSeconds = (date: Date) => new Date(Math.floor(date.getTime() / 1_000)
 async function ownComments({ http, since, published, parent, post }: Looking & NewComment): Promise<Published[]> {
   const { name } = await me(http);
   const { data } = await http.get(`/user/${encodeURIComponent(name)}/comments`, listOf(Said), {
-    query: { ...RAW, sort: 'new', limit: NEWEST },
+    query: { ...RAW, sort: 'new', limit: String(NEWEST) },
   });
-  return data.children
-    .map((child) => child.data)
-    .filter(
-      ({ body, created_utc: at, parent_id: below }) =>
-        at >= wholeSeconds(since) && below === (parent?.id ?? published.id) && body === post.text,
-    )
+  return sinceThen(
+    data.children.map((child) => child.data),
+    NEWEST,
+    ({ created_utc: at }) => at >= wholeSeconds(since),
+  )
+    .filter(({ body, parent_id: below }) => below === (parent?.id ?? published.id) && body === post.text)
     .map(({ name: id, permalink }) => ({ id, url: SITE + permalink }));
 }
 

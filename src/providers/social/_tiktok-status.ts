@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { sameText } from '../kit/protocols/text.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Polled, Published } from './_contract.ts';
+import { sinceThen } from './_lists.ts';
 
 export const Status = z.object({
   data: z.object({
@@ -60,10 +61,11 @@ export const Videos = z.object({
 type Video = z.output<typeof Videos>['data']['videos'][number];
 const published = ({ id, share_url }: Pick<Video, 'id' | 'share_url'>): Published => ({ id, url: share_url ?? '' });
 
+const NEWEST = 20;
 /** The newest public posts of the account. */
 const newest = async (http: Http): Promise<Video[]> => {
   const query = { fields: 'id,title,video_description,create_time,share_url' };
-  return (await http.post('/video/list/', Videos, { query, json: { max_count: 20 } })).data.videos;
+  return (await http.post('/video/list/', Videos, { query, json: { max_count: NEWEST } })).data.videos;
 };
 /** The post with this id, as it is shown; without an exact id and address where TikTok does not list it. */
 async function shownAs(http: Http, id: string | number): Promise<Published | undefined> {
@@ -72,9 +74,6 @@ async function shownAs(http: Http, id: string | number): Promise<Published | und
 }
 /** Lists the public posts since then with this text. */
 export const similar = async (http: Http, text: string, since: Date): Promise<Published[]> =>
-  (await newest(http))
-    .filter(
-      ({ title, video_description: description, create_time: at }) =>
-        (at ?? 0) * 1_000 >= since.getTime() && sameText(description || title || '', text),
-    )
+  sinceThen(await newest(http), NEWEST, ({ create_time: at }) => (at ?? 0) * 1_000 >= since.getTime())
+    .filter(({ title, video_description: description }) => sameText(description || title || '', text))
     .map(published);

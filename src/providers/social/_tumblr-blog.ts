@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
 import type { ChannelPost, Post, Published } from './_contract.ts';
+import { sinceThen } from './_lists.ts';
 import { paragraphs } from './_tumblr-format.ts';
 
 // Posts of a blog, as the API answers them.
@@ -44,6 +45,8 @@ const TumblrPost = z.object({ state: z.string().nullish(), reblog_key: z.string(
 export const readPost = (http: Http, blog: string, id: string) =>
   http.find(`/blog/${blog}/posts/${id}`, answered(TumblrPost));
 
+/** As many as one call answers. */
+const NEWEST = 20;
 interface Sought {
   post: Post;
   since: Date;
@@ -57,16 +60,16 @@ const isReblogOf = (parent: string | undefined, url: string | null | undefined):
 
 /** Answers own posts with the same text, number of files and parent. */
 export async function ownPosts(http: Http, blog: string, { post, since, title, parent }: Sought): Promise<Published[]> {
-  const query = { limit: '20', npf: 'true' };
+  const query = { limit: String(NEWEST), npf: 'true' };
   const { response } = await http.get(`/blog/${blog}/posts`, answered(z.object({ posts: z.array(ListedPost) })), {
     query,
   });
   const sought = [...(title ? [title] : []), ...paragraphs(post.text)].join('\n');
-  return response.posts
-    .filter(({ content, timestamp, parent_post_url: of }) => {
+  return sinceThen(response.posts, NEWEST, ({ timestamp }) => timestamp >= since)
+    .filter(({ content, parent_post_url: of }) => {
       const text = content.flatMap((block) => (block.type === 'text' ? [block.text ?? ''] : [])).join('\n');
       const files = content.filter(({ type }) => type === 'image' || type === 'video');
-      return timestamp >= since && isReblogOf(parent, of) && text === sought && files.length === post.media.length;
+      return isReblogOf(parent, of) && text === sought && files.length === post.media.length;
     })
     .map(({ id_string: id, post_url: url }) => postAt(blog, id, url));
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Connection, LookUp, Operations, Published } from './_contract.ts';
+import { sinceThen } from './_lists.ts';
 import { askVideo, prepareSession, publishSession, setBeside } from './_video-session.ts';
 import { list } from './_youtube-reading.ts';
 import { published, type Settings, videoUpload, written } from './_youtube-upload.ts';
@@ -66,7 +67,8 @@ export const youtubeVideos = {
   remove: ({ http, published: { id } }) => http.delete('/youtube/v3/videos', { query: { id } }),
 } satisfies Operations<typeof Settings>;
 
-/** The videos of the channel with this title that were uploaded since then, among its newest fifty. */
+const NEWEST = 50;
+/** The videos of the channel with this title that were uploaded since then. */
 async function newestUploads(
   { http, account, since }: Pick<Connection, 'http' | 'account'> & Pick<LookUp, 'since'>,
   title: string,
@@ -76,9 +78,9 @@ async function newestUploads(
   });
   const playlistId = channels.items[0]?.contentDetails.relatedPlaylists.uploads;
   const newest = await http.get('/youtube/v3/playlistItems', list(Uploaded), {
-    query: { part: 'snippet', playlistId, maxResults: '50' },
+    query: { part: 'snippet', playlistId, maxResults: String(NEWEST) },
   });
-  return newest.items
-    .filter(({ snippet }) => snippet.publishedAt >= since && snippet.title === title)
+  return sinceThen(newest.items, NEWEST, ({ snippet }) => snippet.publishedAt >= since)
+    .filter(({ snippet }) => snippet.title === title)
     .map(({ snippet }) => published(snippet.resourceId.videoId));
 }
