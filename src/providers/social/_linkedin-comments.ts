@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import type { CommentPage, CommentRead, Connection, LookUp, NewComment, Published } from './_contract.ts';
 import { addressOf, encodedUrn } from './_linkedin.ts';
+import { allPages } from './_lists.ts';
 import { topOf } from './_top.ts';
 
 const PAGE = 50;
+const MOST_PAGES = 20;
 
 const Made = z.object({ commentUrn: z.string() });
 const Comment = z.object({
@@ -45,7 +47,7 @@ export async function sendComment({ http, author, post, published, ...call }: Co
   return made(published.id, commentUrn, top);
 }
 
-/** Lists the author's comments since then with the same text at the same place. */
+/** Lists the author's comments since then with the same text at the same place. LinkedIn tells them in any order. */
 export async function findComments({
   http,
   author,
@@ -55,8 +57,12 @@ export async function findComments({
   ...call
 }: Commenting & Pick<LookUp, 'since'>): Promise<Published[]> {
   const top = topOf(call);
-  const { elements } = await http.get(below(top ?? published.id), Comments, { query: { count: String(PAGE) } });
-  return elements
+  const all = await allPages(MOST_PAGES, async (start) => {
+    const query = { start, count: String(PAGE) };
+    const { elements: items } = await http.get(below(top ?? published.id), Comments, { query });
+    return { items, next: items.length < PAGE ? undefined : String(Number(start ?? 0) + PAGE) };
+  });
+  return all
     .filter(
       ({ actor, message, created, parentComment }) =>
         actor === author &&
