@@ -54,6 +54,7 @@ export const listPostsTool = toolsOf(
     const { posts, nextCursor: next = null } = await listBriefly(asCall(call, { query }));
     const shown = posts.map(presentListed);
     const fit = fitting(shown);
-    return { output: { posts: shown.slice(0, fit) }, nextCursor: fit < shown.length ? cursorOf(posts[fit - 1]!) : next };
+    const isCut = fit < shown.length;
+    return { output: { posts: shown.slice(0, fit) }, nextCursor: isCut ? cursorOf(posts[fit - 1]!) : next };
   },
 });

@@ -45,10 +45,7 @@ const Transcript = z.looseObject({
   text: z.string(),
   duration: Length,
   segments: z.array(z.object({ start: Seconds, end: Seconds, text: z.string() })).optional(),
-  usage: z
-    .looseObject({ seconds: Length })
-    .optional()
-    .catch(undefined),
+  usage: z.looseObject({ seconds: Length }).optional().catch(undefined),
 });
 const segmentOf = ({ start, end, text }: { start: number; end: number; text: string }): Segment => ({
   from: start,
