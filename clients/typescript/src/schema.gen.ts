@@ -1,4 +1,4 @@
-// Made from the OpenAPI document by npm run gen. sha256: b378a89583ec94dc6f1fc58753b9d4100060ed31b83265267b9f3365e3f86177
+// Made from the OpenAPI document by npm run gen. sha256: e3e31e94758545f0d1650dec9a637108a04e4dc0918690a7de1edae85ce697b0
 export const repeatablePosts: readonly string[] = [
   "/public/v1/generate-video",
   "/public/v1/media/{id}/transform",
@@ -126,7 +126,7 @@ export interface paths {
         };
         /**
          * Get the history of a channel
-         * @description Without a range of the last 30 whole days. `gaps` are days that could not be read, with the reason; `derived` is what posts gained where the network does not tell it.
+         * @description Without a range of the last 30 whole days. With `interval=week` the weeks that the range touches are whole, from Monday to Sunday in UTC; that of today has the days until now. `gaps` are days that could not be read, with the reason; `derived` is what posts gained where the network does not tell it.
          */
         get: operations["getChannelHistory"];
         put?: never;
@@ -497,7 +497,7 @@ export interface paths {
         put?: never;
         /**
          * Create or edit posts
-         * @description Creates posts for several channels at once, and edits those that the body names.
+         * @description Creates posts for several channels at once, and edits those that the body names. Needs the permission posts:create; with the type `update`, which makes no post, posts:update.
          */
         post: operations["createPosts"];
         delete?: never;
@@ -867,7 +867,7 @@ export interface paths {
         };
         /**
          * Search users of the instance
-         * @description By a part of their name or address; only for keys of super-admins.
+         * @description By a part of their name or address; only for keys of super-admins, and for no access token.
          */
         get: operations["searchUsers"];
         put?: never;
