@@ -137,7 +137,7 @@ export interface Processor {
   change(id: string, change: SubscriptionChange): Promise<{ subscription: RemoteSubscription; at: Date }>;
   /**
    * Ends it now; one that has ended already is left as it is. `refundRest`: credits what was paid for the rest of the
-   * period, unless something of it was given back.
+   * period, unless something of it was given back or is owed.
    */
   cancel(id: string, options?: { refundRest?: boolean }): Promise<void>;
   /** Cents due at once for a change. */

@@ -126,6 +126,18 @@ describe('credit for packs at the end of their plan', () => {
     expect(back()).toEqual({ refunded: 2_900, credited: 1_900 });
   });
 
+  test('credits nothing of a period that is still owed', async () => {
+    const { ann, packs, back, again } = await withPacks();
+    world.processor.setCard(packs.id, false);
+    world.processor.renew(packs.id);
+    await world.deliverAll();
+    expect(packs.status).toBe('past_due');
+    expect((await ann.client.post('/billing/cancel-subscription')).status).toBe(200);
+    await again();
+    expect(packs.status).toBe('canceled');
+    expect(back()).toEqual({ refunded: 0, credited: 0 });
+  });
+
   test('credits no unused packs when both charges are refunded', async () => {
     const { packs, ofPlan, ofPacks, back, refund, again } = await withPacks();
     expect(await refund(ofPlan, ofPacks)).toEqual({ refunded: [ofPlan, ofPacks], failed: [] });

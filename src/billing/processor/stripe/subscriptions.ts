@@ -34,14 +34,16 @@ async function itemsOf(
 }
 
 /**
- * Tells whether money of the period that runs went back already, by whomever: a credit for its rest would give it a
- * second time.
+ * Tells whether the rest of the period that runs may be credited: it was paid for, since the processor credits what was
+ * debited whatever became of the invoice, and no money of it went back, by whomever.
  */
-async function wasGivenBack(deps: StripeDeps, id: string): Promise<boolean> {
+async function isRestPaid(deps: StripeDeps, id: string): Promise<boolean> {
   const remote = await read(deps, id).catch(deps.unless('resource_missing'));
-  if (!remote) return false;
+  if (remote?.status !== 'active') return false;
+  const { latest_invoice: latest } = remote;
+  if (typeof latest === 'object' && latest !== null && latest.status !== 'paid') return false;
   const paid = await charges(deps, remote.customer);
-  return paid.some((charge) => charge.subscription === id && charge.amountRefunded > 0 && isOfPeriod(charge, remote));
+  return !paid.some((charge) => charge.subscription === id && charge.amountRefunded > 0 && isOfPeriod(charge, remote));
 }
 
 /** Finds a subscription with its latest invoice; undefined when the processor does not know it. */
@@ -84,7 +86,7 @@ function timeOf(header: string | undefined): Date {
 
 /**
  * Ends a subscription now. `refundRest`: credits what was paid for the rest of the period, unless something of it was
- * given back.
+ * given back or is owed.
  */
 export async function cancel(
   deps: StripeDeps,
@@ -92,7 +94,7 @@ export async function cancel(
   { refundRest = false }: { refundRest?: boolean } = {},
 ): Promise<void> {
   const { stripe, ask, isRefused, unless } = deps;
-  const params = refundRest && !(await wasGivenBack(deps, id)) ? { prorate: true, invoice_now: true } : {};
+  const params = refundRest && (await isRestPaid(deps, id)) ? { prorate: true, invoice_now: true } : {};
   await ask(undefined, () => stripe.subscriptions.cancel(id, params)).catch(async (error: unknown) => {
     if (!isRefused(error)) throw error;
     const now = await read(deps, id).catch(unless('resource_missing'));
