@@ -19,6 +19,8 @@ export interface LimitEnforcement {
   findOverLimit(sql: Sql, orgId: string, tier: Tier | null): Promise<OverLimit>;
   /**
    * Stops exactly what the limits of now leave no room for; in the transaction that lowered them. Nothing is deleted.
+   * While a subscription is not paid its limits are not the organization's own: nothing is stopped, and whoever ends
+   * that enforces what holds then.
    */
   enforceLimits(sql: Sql, orgId: string): Promise<OverLimit>;
 }
@@ -42,7 +44,8 @@ export function openLimitEnforcement(
     findOverLimit: async (sql, orgId, tier) => beyond(sql, orgId, await limitsOn(sql, orgId, tier)),
     async enforceLimits(sql, orgId) {
       await lockOrg(sql, orgId);
-      const { limits } = await findEntitlement(sql, orgId);
+      const { limits, subscribed, facts } = await findEntitlement(sql, orgId);
+      if (facts.subscription && !subscribed) return { channels: [], members: [] };
       const overLimit = await beyond(sql, orgId, limits);
       if (overLimit.channels.length > 0)
         await stop.channels(

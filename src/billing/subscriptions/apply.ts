@@ -60,7 +60,7 @@ async function end(
   const row = await store.findSubscription(sql, orgId);
   if (row?.processorId !== subscription) {
     if ((await store.sumPacks(sql, orgId)).count > 0) {
-      if (!row?.lapsed) await deps.enforceLimits(sql, orgId);
+      await deps.enforceLimits(sql, orgId);
       await note(sql, orgId, 'addon_ended', by, { subscription });
     }
     await endGrace(deps, sql, orgId); // it may have been all that was owed
@@ -157,8 +157,7 @@ async function packs(deps: ApplyNeeds, sql: Sql, orgId: string, paid: Paid, by: 
     return 'no_plan';
   }
   if ((await store.sumPacks(sql, orgId)).count === 0) return 'applied';
-  // fewer packs than before, perhaps; while nothing is paid its limits are not the org's own
-  if (!row.lapsed) await deps.enforceLimits(sql, orgId);
+  await deps.enforceLimits(sql, orgId); // fewer packs than before, perhaps
   if (paid.item.kind === 'packs')
     await note(sql, orgId, 'addon_changed', by, {
       type: paid.item.dimension,
@@ -201,8 +200,8 @@ async function invoicePaid(
 async function endGrace(deps: ApplyNeeds, sql: Sql, orgId: string): Promise<boolean> {
   if ((await store.runningOf(sql, orgId)).some(({ owing }) => owing)) return false;
   const grace = await store.endGrace(sql, orgId);
-  if (grace?.lapsed) {
-    await deps.enforceLimits(sql, orgId); // packs may have ended meanwhile
+  if (grace?.wasOver) {
+    await deps.enforceLimits(sql, orgId); // packs may have ended meanwhile, or a lower plan begun
     await deps.resumePosts(sql, orgId);
   }
   return grace !== undefined;

@@ -22,7 +22,6 @@ export interface SubscriptionRow {
   pendingTier: Tier | null;
   pendingFrom: Date | null;
   gracePeriodEnd: Date | null;
-  lapsed: boolean;
   isLifetime: boolean;
   isTrial: boolean;
   trialEndsAt: Date | null;
@@ -56,7 +55,7 @@ const columns = (sql: Sql): Fragment => sql`
   s.extra_team_seats as "extraTeamSeats",
   s.extra_posts as "extraPosts", s.extra_brand_kits as "extraBrandKits", s.extra_webhooks as "extraWebhooks",
   s.extra_competitors as "extraCompetitors",
-  s.pending_tier as "pendingTier", s.pending_from as "pendingFrom", s.grace_period_end as "gracePeriodEnd", s.lapsed,
+  s.pending_tier as "pendingTier", s.pending_from as "pendingFrom", s.grace_period_end as "gracePeriodEnd",
   s.is_lifetime as "isLifetime",
   s.is_trial as "isTrial", s.trial_ends_at as "trialEndsAt", s.cancel_at as "cancelAt", s.feedback_at as "feedbackAt",
   s.current_period_end as "currentPeriodEnd",
@@ -165,11 +164,14 @@ export async function startGrace(
     returning grace_period_end as end`;
   return row?.end;
 }
-/** Ends the grace period, because what was owed is paid; undefined when there is none. */
-export async function endGrace(sql: Sql, orgId: string): Promise<{ lapsed: boolean } | undefined> {
-  const [row] = await sql<{ lapsed: boolean }[]>`
+/**
+ * Ends the grace period, because what was owed is paid; undefined when there is none. `wasOver`: nothing was paid for,
+ * whether that was told already or not.
+ */
+export async function endGrace(sql: Sql, orgId: string): Promise<{ wasOver: boolean } | undefined> {
+  const [row] = await sql<{ wasOver: boolean }[]>`
     with before as (
-      select id, lapsed
+      select id, lapsed or grace_period_end <= now() as was_over
       from subscriptions
       where org_id = ${orgId}
         and grace_period_end is not null
@@ -178,7 +180,7 @@ export async function endGrace(sql: Sql, orgId: string): Promise<{ lapsed: boole
     set grace_period_end = null, grace_notices = 0, grace_due_at = null, lapsed = false, updated_at = now()
     from before
     where s.id = before.id
-    returning before.lapsed`;
+    returning before.was_over as "wasOver"`;
   return row;
 }
 

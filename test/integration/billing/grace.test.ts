@@ -299,6 +299,21 @@ describe('a failed payment of packs', () => {
     expect((await ann.client.get('/billing')).body.limits.channel.effective).toBe(10);
   });
 
+  test('leaves all channels enabled when a lower plan begins unpaid, and the payment enforces its limits [BI24, S80]', async () => {
+    const { ann, remote, packs, renew } = await owingPacks();
+    await channels(ann.orgId, 15);
+    await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'STARTER' });
+    await renew(packs, false);
+    await pass(ann, 7);
+    await renew(remote, true);
+    expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'STARTER', pendingTier: null });
+    expect((await state(ann.orgId)).enabled).toHaveLength(15);
+    world.processor.setCard(packs.id, true);
+    world.processor.collect(packs.id);
+    await world.deliverAll();
+    expect((await state(ann.orgId)).enabled).toHaveLength(13); // those of the plan, and ten of the packs
+  });
+
   test('of a plan for life, which has no grace period, counts no packs once the processor gives up [S219]', async () => {
     const { ann, packs, renew } = await owingPacks();
     await world.sql`update subscriptions set is_lifetime = true, processor_id = null where org_id = ${ann.orgId}`;
