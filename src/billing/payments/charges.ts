@@ -5,7 +5,7 @@ import type { Charge, Processor } from '../processor/index.ts';
 import type { Apply } from '../subscriptions/index.ts';
 import { REFUND_DAYS, wasCredited } from '../subscriptions/index.ts';
 import { claimSelfRefund, findCustomer, findKnown, findSubscription, runningOf } from '../subscriptions/index.ts';
-import { addTask, credits, givesBack, waitingRefunds, isOfPeriod } from '../processor/index.ts';
+import { addTask, credits, givesBack, waitingRefunds, isOfPeriod, wasCutShort } from '../processor/index.ts';
 import type { Tasks } from './tasks.ts';
 
 export interface ChargesNeeds {
@@ -83,6 +83,8 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
     const hadEnded = Boolean(known?.endedAt);
     if (known && (await credits(sql, known.orgId, subscription))) return CREDITED;
     const remote = await processor.subscription(subscription);
+    // within the days of a self-service refund; an operator knows what was credited of an older one
+    if (remote && !anyAge && wasCutShort(charge, remote)) return CREDITED;
     if (!remote || !isOfPeriod(charge, remote)) return past;
     return wasCredited(remote) ? CREDITED : { ...past, of: subscription, hadEnded };
   }

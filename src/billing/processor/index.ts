@@ -9,6 +9,7 @@ export {
   type RemoteEvent,
   RemoteInvoice,
   RemoteSubscription,
+  wasCutShort,
 } from './processor.ts';
 export { openStripe } from './stripe/index.ts';
 export {

@@ -12,6 +12,7 @@ export const RemoteSubscription = z.object({
   cancel_at: z.number().nullish(),
   cancel_at_period_end: z.boolean().nullish(),
   trial_end: z.number().nullish(),
+  billing_cycle_anchor: z.number().nullish(),
   current_period_start: z.number().nullish(), // by older versions of the interface here, by newer ones at the item
   current_period_end: z.number().nullish(),
   default_payment_method: z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)]).nullish(),
@@ -159,6 +160,15 @@ export const isAway = (error: unknown): boolean => error instanceof AppError && 
 export class CardRefused extends Error {
   override readonly name = 'CardRefused';
 }
+
+/**
+ * Tells whether the period that a charge paid for was cut short: another interval of the plan begins a period at once,
+ * and what was left of the one before is credited to it.
+ */
+export const wasCutShort = (
+  { created }: { created: number },
+  { billing_cycle_anchor: anchor }: RemoteSubscription,
+): boolean => created < (anchor ?? 0);
 
 /** Tells whether a charge is of the period that runs, or ran last. */
 export function isOfPeriod(

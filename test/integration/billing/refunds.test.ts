@@ -93,6 +93,19 @@ describe('charges of an organization', () => {
   });
 });
 
+test('a charge whose rest was credited by another period of the plan is not given back, but by a super-admin [S68]', async () => {
+  const { ann } = await paying('AGENCY', 'YEARLY');
+  const [{ id }] = (await ann.client.get('/billing/charges')).body;
+  const refund = async () => (await ann.client.post('/billing/refund-charges', { chargeIds: [id] })).body;
+  world.processor.advance(60);
+  expect((await ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'AGENCY' })).status).toBe(200);
+  await world.deliverAll();
+  expect(await refund()).toEqual({ refunded: [], failed: [{ id, reason: expect.stringContaining('credited') }] });
+  expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'AGENCY', period: 'MONTHLY' });
+  await world.sql`update users set is_super_admin = true where id = ${ann.userId}`;
+  expect((await refund()).refunded).toEqual([id]);
+});
+
 describe('credit for packs at the end of their plan', () => {
   /** A plan with a pack of channels, and the charges of both. */
   async function withPacks() {

@@ -23,6 +23,7 @@ export interface Remote {
   ended_at: number | null;
   trial_start: number | null;
   trial_end: number | null;
+  billing_cycle_anchor: number;
   default_payment_method: string | null;
   latest_invoice: string | null;
   billing_mode: { type: 'classic' | 'flexible' };
@@ -333,7 +334,11 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
     for (const wanted of Object.values(inner(fields['items'])) as Fields[]) {
       const item = draft.items.data.find((one) => one.id === wanted['id']);
       if (!item) throw missing('subscription_item');
-      if (wanted['price'] !== undefined) item.price = found(prices, text(wanted['price']), 'price');
+      if (wanted['price'] !== undefined) {
+        const price = found(prices, text(wanted['price']), 'price');
+        if (price.recurring.interval !== item.price.recurring.interval) draft.billing_cycle_anchor = now;
+        item.price = price;
+      }
       if (wanted['quantity'] !== undefined) item.quantity = Number(wanted['quantity']);
     }
     for (const [name, value] of Object.entries(inner(fields['metadata']))) {
@@ -362,6 +367,7 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
 
   function endTrial(remote: Remote): void {
     remote.trial_end = now;
+    remote.billing_cycle_anchor = now;
     const paid = pays(remote);
     remote.status = paid ? 'active' : 'past_due';
     const item = remote.items.data[0]!;
@@ -664,6 +670,7 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
         ended_at: null,
         trial_start: trial ? now : null,
         trial_end: trial ? until : null,
+        billing_cycle_anchor: trial ? until : now,
         default_payment_method: card,
         latest_invoice: null,
         billing_mode: { type: session.billingMode },
