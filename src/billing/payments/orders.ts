@@ -68,7 +68,12 @@ async function subscribe(
   { tier, period, utm }: PlanWish,
 ): Promise<Ordered> {
   const { serviceName, checkouts, portal, tasks, apply, sql } = deps;
-  const row = await running(deps, orgId);
+  let row = await running(deps, orgId);
+  if (row && !row.gracePeriodEnd && moveTo(row, { tier, period }) === 'later') {
+    // It waits for the end of the period that runs: the word of one that has just begun may be under way still.
+    await tasks.sync(orgId, row.processorId);
+    row = await running(deps, orgId);
+  }
   const offer = planOffer(serviceName, { tier, period });
   if (!row) {
     const metadata = { billing: tier, period, ...(utm && { utm: utm.slice(0, 500) }) };

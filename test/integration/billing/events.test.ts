@@ -311,6 +311,20 @@ describe('the order of events', () => {
     expect(await rows(one.ann)).toMatchObject({ subscriptionTier: 'STARTER', pendingTier: null });
   });
 
+  test('a downgrade requested before the events of a new period arrive begins with the next one [BI23]', async () => {
+    const one = await paid('TEAM');
+    await world.deliver(created(one));
+    world.processor.renew(one.remote.id);
+    world.processor.advance(200);
+    await one.ann.client.post('/billing/subscribe', { period: 'MONTHLY', billing: 'STARTER' });
+    expect(await rows(one.ann)).toMatchObject({ subscriptionTier: 'TEAM', pendingTier: 'STARTER' });
+    await world.deliverAll();
+    expect(await rows(one.ann)).toMatchObject({ subscriptionTier: 'TEAM', pendingTier: 'STARTER' });
+    world.processor.renew(one.remote.id);
+    await world.deliverAll();
+    expect(await rows(one.ann)).toMatchObject({ subscriptionTier: 'STARTER', pendingTier: null });
+  });
+
   test('an event of a state before our own change does not undo it, and later events apply', async () => {
     const one = await paid();
     await world.deliver(created(one));
