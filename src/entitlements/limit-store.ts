@@ -35,10 +35,13 @@ interface Row {
   storageBytes: number | null;
 }
 
-/** Finds the rows that the limits of an org come from, and its counters; undefined: there is no such org. */
+/**
+ * Finds the rows that the limits of an org come from, and its counters; undefined: there is no such org. The time is
+ * that of the look: that of the transaction is older where it waited for the lock, and may lie in the month before.
+ */
 export async function findEntitlementFacts(sql: Sql, orgId: string): Promise<FoundEntitlement | undefined> {
   const [row] = await sql<Row[]>`
-    select now() as now, o.created_at as "orgCreatedAt", o.limit_overrides as overrides,
+    select clock_timestamp() as now, o.created_at as "orgCreatedAt", o.limit_overrides as overrides,
       coalesce(c.entitlement_version, 0)::text as "entitlementVersion",
       s.tier, s.created_at as "createdAt", s.grace_period_end as "graceEndsAt", s.is_lifetime as "isLifetime",
       s.is_trial as "isTrial",

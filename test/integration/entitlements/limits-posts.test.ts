@@ -81,6 +81,26 @@ describe('posts of a billing month', () => {
     expect(await recounted(orgId)).toBe(100);
   });
 
+  test('of a month that begins while a look waits for the organization stay counted [LM13]', async () => {
+    const { orgId } = await seedOrg(db.sql);
+    const start = systemClock.in(1_000);
+    const anchor = new Date(start);
+    anchor.setUTCFullYear(start.getUTCFullYear() - 1, 0); // January has each day that a month can have
+    await subscribe(db.sql, orgId, { createdAt: anchor });
+    const { look } = await db.sql.begin(async (tx) => {
+      await world.billing.lockOrg(tx, orgId);
+      const waiting = world.billing.quota(orgId);
+      await tx`select pg_sleep(extract(epoch from ${start}::timestamptz - clock_timestamp())::float8)`;
+      await tx`
+        update org_counters
+        set month_anchor = ${anchor}, month_start = ${start}, posts = 7
+        where org_id = ${orgId}`;
+      return { look: waiting };
+    });
+    expect(await look).toMatchObject({ monthStart: start, used: 7 });
+    expect(await used(orgId)).toBe(7);
+  });
+
   test('are granted exactly up to the limit when 2,000 requests race over many turns [LM11]', async () => {
     const { orgId, channelIds } = await seedOrg(db.sql, 20);
     await override(db.sql, orgId, { posts_per_month: 777 });
