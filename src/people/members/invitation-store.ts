@@ -82,12 +82,16 @@ export async function deleteInvitation(sql: Sql, orgId: string, id: string): Pro
   return row;
 }
 
-/** Whom a link invites, and where to: the link is all that its bearer knows. */
+/**
+ * Whom a link invites, and where to: the link is all that its bearer knows. None of an inviter who is locked out: their
+ * account may have been somebody else's when it was made.
+ */
 export async function invitationOf(sql: Sql, tokenHash: Buffer): Promise<OpenInvitation | undefined> {
   const [row] = await sql<OpenInvitation[]>`
     select i.id, i.org_id as "orgId", i.email, i.role_key as "roleKey", i.invited_by as "invitedBy"
     from invitations i
     join organizations o on o.id = i.org_id and o.deleted_at is null
+    join users inviter on inviter.id = i.invited_by and inviter.activated and inviter.deleted_at is null
     where i.token_hash = ${tokenHash}
       and i.expires_at > now()`;
   return row;

@@ -31,7 +31,7 @@ export interface Invitations {
   withdraw(orgId: string, by: AuditActor, id: string): Promise<void>;
   /**
    * Makes the user a member; 410 for a link that is unknown, used, withdrawn, replaced, expired, or grants more than
-   * its inviter still holds.
+   * its inviter still holds, who is locked out perhaps.
    */
   join(by: AuditActor & { userId: string }, token: string): Promise<string>;
   dropOld(limit: number): Promise<number>;

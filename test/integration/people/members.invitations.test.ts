@@ -169,6 +169,11 @@ describe('an invitation', () => {
       ['disabled', (admin) => ann.client.put(`/members/${admin.userId}`, { disabled: true }), { role: 'viewer' }],
       ['removed', (admin) => ann.client.delete(`/members/${admin.userId}`), { role: 'viewer' }],
       [
+        'locked out by a super-admin',
+        ({ userId }) => db.sql`update users set activated = false, locked_at = now() where id = ${userId}`,
+        { role: 'viewer' },
+      ],
+      [
         'its role widened beyond them',
         () => ann.client.put(`/roles/${role}`, { permissions: ['billing:manage'] }),
         { roleId: role },
