@@ -115,6 +115,7 @@ export function openMembers({ email, frontendUrl, ...deps }: Options): Members {
         // in the order in which everybody locks memberships
         for (const { id, roleKey } of changes.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
           await store.updateMember(tx, orgId, id, { roleKey, disabled: false });
+        await keepOwner(tx, orgId, by.userId, me, { roleKey: 'admin', disabled: false }); // who is locked out is none
         await note(tx, orgId, by, 'org.transferred', userId, { role: 'owner', before: { role: member.roleKey } });
       }),
   };

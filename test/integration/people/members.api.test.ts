@@ -248,6 +248,14 @@ describe('members', () => {
     expect(await notes(ann.orgId)).toContain('org.transferred');
   });
 
+  test('cannot hand over the org to a member who is locked out [S46]', async () => {
+    const ann = await app.signUp();
+    const bob = await join(ann, 'admin');
+    await db.sql`update users set activated = false, locked_at = now() where id = ${bob.userId}`;
+    expect((await ann.client.post('/orgs/current/transfer', { userId: bob.userId })).status).toBe(409);
+    expect([await roleOf(ann, ann), await roleOf(ann, bob)]).toEqual(['owner', 'admin']);
+  });
+
   test('gain one owner for each successful concurrent handover and never have none [S46, X25]', async () => {
     const ann = await app.signUp();
     const others = await Promise.all(Array.from({ length: 10 }, () => join(ann, 'viewer')));
