@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { judgePosts } from '../../resources/posts/preflight.handlers.ts';
 import { PreflightReport, presentPreflight } from '../../resources/posts/preflight.shape.ts';
 import { admitBodies } from '../../resources/posts/handlers.ts';
 import { bodiesOf, byAgents, refusalOfEntry, SocialPosts } from '../post-input.ts';
 import { toolsOf } from '../tool.ts';
+import { judgeEntries } from './preflight-post.ts';
 
 export const createPostTool = toolsOf('posts')({
   name: 'create_post',
@@ -22,15 +22,8 @@ export const createPostTool = toolsOf('posts')({
     dryRun: PreflightReport.optional(),
   }),
   async run({ input: { dryRun = false, ...posts }, ...call }) {
-    const bodies = bodiesOf(posts);
-    if (!dryRun)
-      return {
-        output: await admitBodies({ ...call, idempotency: undefined }, bodies, {
-          refused: refusalOfEntry,
-          made: byAgents,
-        }),
-      };
-    const entries = await Promise.all(bodies.map((body) => judgePosts(call, body)));
-    return { output: [], dryRun: presentPreflight(entries.flat()) };
+    if (dryRun) return { output: [], dryRun: presentPreflight(await judgeEntries(call, posts)) };
+    const words = { refused: refusalOfEntry, made: byAgents };
+    return { output: await admitBodies({ ...call, idempotency: undefined }, bodiesOf(posts), words) };
   },
 });

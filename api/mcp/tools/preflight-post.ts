@@ -1,8 +1,24 @@
 import { z } from 'zod';
+import type { PreflightEntry } from '../../../src/publishing/posts/index.ts';
 import { judgePosts } from '../../resources/posts/preflight.handlers.ts';
 import { PreflightReport, presentPreflight } from '../../resources/posts/preflight.shape.ts';
 import { bodiesOf, faultOfEntry, SocialPosts } from '../post-input.ts';
 import { toolsOf } from '../tool.ts';
+
+/** Judges posts as create would, and names the fields that the agent wrote. */
+export async function judgeEntries(
+  call: Parameters<typeof judgePosts>[0],
+  posts: SocialPosts,
+): Promise<PreflightEntry[]> {
+  const judged = await Promise.all(bodiesOf(posts).map((body) => judgePosts(call, body)));
+  return judged.flatMap((report, n) =>
+    report.map((entry) => {
+      const issues = entry.issues.map((issue) => faultOfEntry(issue, n));
+      const first = entry.issues.findIndex(({ message }) => message === entry.fault);
+      return { ...entry, issues, fault: issues[first]?.message ?? entry.fault };
+    }),
+  );
+}
 
 export const preflightPostTool = toolsOf('posts')({
   name: 'preflight_post',
@@ -14,11 +30,5 @@ export const preflightPostTool = toolsOf('posts')({
   permission: 'posts:create',
   input: SocialPosts,
   output: z.strictObject({ output: PreflightReport }),
-  async run({ input, ...call }) {
-    const judged = await Promise.all(bodiesOf(input).map((body) => judgePosts(call, body)));
-    const entries = judged.map((report, n) =>
-      report.map((entry) => ({ ...entry, issues: entry.issues.map((issue) => faultOfEntry(issue, n)) })),
-    );
-    return { output: presentPreflight(entries.flat()) };
-  },
+  run: async ({ input, ...call }) => ({ output: presentPreflight(await judgeEntries(call, input)) }),
 });

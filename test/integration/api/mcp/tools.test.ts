@@ -211,8 +211,11 @@ describe('tools that write', () => {
     expect(await count()).toBe(before);
     const missing = await faultedBy(key, 'create_post', { socialPost: [entry({ type: 'schedule' })] });
     expect(missing.errors[0].field).toBe('socialPost.0.date');
-    const dry = await called(key, 'create_post', { socialPost: [entry({})], dryRun: true });
-    expect(dry).toMatchObject({ output: [], dryRun: [{ id: channelId, valid: true }] });
+    const long = { type: 'schedule', date: later(), postsAndComments: [{ content: 'x'.repeat(100_000) }] };
+    const dry = await called(key, 'create_post', { socialPost: [entry({}), entry(long)], dryRun: true });
+    expect(dry).toMatchObject({ output: [], dryRun: [{ id: channelId, valid: true }, { valid: false }] });
+    expect(dry.dryRun[1].issues[0].field).toBe('socialPost.1.postsAndComments.0.content');
+    expect(dry.dryRun[1].errors).toBe(dry.dryRun[1].issues[0].message);
     expect(await count()).toBe(before);
   });
 
