@@ -65,32 +65,42 @@ const sentOf = ({ date, ...post }: SocialPosts['socialPost'][number], group: str
   ],
 });
 
+type Names = readonly (readonly [RegExp, string])[];
 /** The fields of create bodies as agents know them. */
-const NAMES: readonly (readonly [RegExp, string])[] = [
+const NAMES: Names = [
   [/^posts\.0\.value\.(\d+)\.content/, 'postsAndComments.$1.content'],
   [/^posts\.0\.value\.(\d+)\.image/, 'postsAndComments.$1.attachments'],
   [/^posts\.0\.value/, 'postsAndComments'],
   [/^posts\.0\.integration(\.id)?/, 'integrationId'],
   [/^posts\.0\./, ''],
 ];
-/** A fault of the body of entry `n`, with the field that the agent wrote. */
-export function faultOfEntry({ field, message, rule }: FieldError, n: number): FieldError {
-  const found = NAMES.find(([pattern]) => pattern.test(field));
-  const own = `socialPost.${n}.${found ? field.replace(found[0], found[1]) : field}`;
+/** The same of edits. */
+const NAMES_OF_EDIT: Names = [
+  [/^publishDate/, 'date'],
+  [/^image/, 'attachments'],
+];
+function renamed({ field, message, rule }: FieldError, names: Names, at: string): FieldError {
+  const found = names.find(([pattern]) => pattern.test(field));
+  const own = `${at}${found ? field.replace(found[0], found[1]) : field}`;
   const sentence = message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
   return fieldError(own, sentence, rule);
 }
+/** A fault of the body of entry `n`, with the field that the agent wrote. */
+export const faultOfEntry = (fault: FieldError, n: number): FieldError => renamed(fault, NAMES, `socialPost.${n}.`);
 
 /** Posts that an agent wrote say so. */
 export const byAgents = (posts: readonly NewPost[]): NewPost[] =>
   posts.map((post) => ({ ...post, creationMethod: 'MCP' }));
 
-/** The refusal of entry `n`, with the fields that the agent wrote. */
-export function refusalOfEntry(error: unknown, n: number): unknown {
+function refusalWith(error: unknown, fault: (one: FieldError) => FieldError): unknown {
   if (!(error instanceof AppError) || !Array.isArray(error.extra['errors'])) return error;
-  const errors = (error.extra['errors'] as FieldError[]).map((one) => faultOfEntry(one, n));
+  const errors = (error.extra['errors'] as FieldError[]).map(fault);
   return new AppError(error.code, errors[0]?.message ?? error.message, { ...error.extra, errors });
 }
+/** The refusal of entry `n`, with the fields that the agent wrote. */
+export const refusalOfEntry = (error: unknown, n: number): unknown => refusalWith(error, (one) => faultOfEntry(one, n));
+/** The refusal of an edit, with the fields that the agent wrote. */
+export const refusalOfEdit = (error: unknown): unknown => refusalWith(error, (one) => renamed(one, NAMES_OF_EDIT, ''));
 
 /** The create bodies that an agent means, all of one group; each is judged as the body of create is. */
 export function bodiesOf({ socialPost }: SocialPosts): SentBody[] {

@@ -3,8 +3,9 @@ import { PostWithThread, presentPostWithThread } from '../../resources/posts/sha
 import { postId } from '../fields.ts';
 import { toolsOf } from '../tool.ts';
 
-/** Of a post: what the network says of itself and of what went wrong. */
-const OUTSIDE_OF_POST = ['/integration/name', '/error', '/firstComment/error'] as const;
+const OF_ITEM = ['/integration/name', '/error', '/firstComment/error'] as const;
+/** Of a post with its thread: what the network says of itself and of what went wrong. */
+export const UNTRUSTED_OF_POST = [...OF_ITEM, ...OF_ITEM.map((place) => `/thread/*${place}`)];
 
 export const getPostTool = toolsOf('posts')({
   name: 'get_post',
@@ -15,7 +16,7 @@ export const getPostTool = toolsOf('posts')({
   permission: 'posts:read',
   input: z.strictObject({ id: postId }),
   output: PostWithThread,
-  untrusted: [...OUTSIDE_OF_POST, ...OUTSIDE_OF_POST.map((place) => `/thread/*${place}`)],
+  untrusted: UNTRUSTED_OF_POST,
   run: async ({ rooms, principal, input }) =>
     presentPostWithThread(await rooms.posts.getPost(principal.orgId, input.id)),
 });

@@ -4,7 +4,9 @@ import { EditBody } from '../../../src/publishing/posts/index.ts';
 import { applyEdit, updatable } from '../../resources/posts/handlers.ts';
 import { PostWithThread, presentPostWithThread } from '../../resources/posts/shape.ts';
 import { objectOf, pairs, postId } from '../fields.ts';
+import { refusalOfEdit } from '../post-input.ts';
 import { asCall, toolsOf } from '../tool.ts';
+import { UNTRUSTED_OF_POST } from './get-post.ts';
 
 export const updatePostTool = toolsOf(
   'clock',
@@ -29,18 +31,23 @@ export const updatePostTool = toolsOf(
     dryRun: z.boolean().optional().describe('Only judge the edit and change nothing.'),
   }),
   output: PostWithThread,
+  untrusted: UNTRUSTED_OF_POST,
   async run(call) {
     const { id, content, attachments, date, settings, dryRun = false } = call.input;
     const { orgId, userId } = call.principal;
-    const body = parse(EditBody, {
-      ...(content !== undefined && { content }),
-      ...(attachments && { image: attachments.map((path) => ({ path })) }),
-      ...(date !== undefined && { publishDate: date }),
-      ...(settings && { settings: objectOf(settings) }),
-    });
-    if (!dryRun) return presentPostWithThread(await applyEdit(asCall(call, { body, params: { id } }), true));
-    await updatable(call, id);
-    await call.rooms.posts.prepareEdit(orgId, id, body, { userId, merge: true });
+    try {
+      const body = parse(EditBody, {
+        ...(content !== undefined && { content }),
+        ...(attachments && { image: attachments.map((path) => ({ path })) }),
+        ...(date !== undefined && { publishDate: date }),
+        ...(settings && { settings: objectOf(settings) }),
+      });
+      if (!dryRun) return presentPostWithThread(await applyEdit(asCall(call, { body, params: { id } }), true));
+      await updatable(call, id);
+      await call.rooms.posts.prepareEdit(orgId, id, body, { userId, merge: true });
+    } catch (error) {
+      throw refusalOfEdit(error);
+    }
     return presentPostWithThread(await call.rooms.posts.getPost(orgId, id));
   },
 });

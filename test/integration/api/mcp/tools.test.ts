@@ -224,6 +224,7 @@ describe('tools that write', () => {
     const id = await create({ type: 'schedule', date: later() });
     const dry = await called(key, 'update_post', { id, content: 'Dry', dryRun: true });
     expect(dry.content).not.toContain('Dry');
+    expect((await faultedBy(key, 'update_post', { id, date: 'soon' })).message).toMatch(/^date: /);
     const date = later(7_200_000);
     expect(await called(key, 'update_post', { id, content: 'New words', date })).toMatchObject({
       content: expect.stringContaining('New words'),
