@@ -19,7 +19,9 @@ const TOLERANCE_SECONDS = 300;
  *   skip what you have seen. Reasons: `missing_header`, `invalid_timestamp`, `outside_tolerance`, `wrong_signature`
  */
 export function verifyWebhook({ body, headers, secret, deploymentSecret, now = Math.floor(Date.now() / 1000) }) {
-  if (secret === undefined && deploymentSecret === undefined) throw new TypeError('Give a secret to verify with');
+  // by an empty key, as of a variable that is set to nothing, anybody can sign
+  if ((secret === undefined && deploymentSecret === undefined) || deploymentSecret === '')
+    throw new TypeError('Give a secret to verify with');
   const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body;
   const given = headerReader(headers);
   if (deploymentSecret !== undefined) {

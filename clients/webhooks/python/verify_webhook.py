@@ -35,7 +35,8 @@ def verify_webhook(
     signature covers id and time, so a delivery cannot be sent again by others. That of the deployment covers the body
     alone. The id is the same at every attempt: skip what you have seen.
     """
-    if secret is None and deployment_secret is None:
+    # by an empty key, as of a variable that is set to nothing, anybody can sign
+    if (secret is None and deployment_secret is None) or deployment_secret == "":
         raise ValueError("Give a secret to verify with")
     given = {name.lower(): value for name, value in headers.items()}
     if deployment_secret is not None:

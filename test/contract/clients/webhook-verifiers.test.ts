@@ -143,6 +143,14 @@ function cases(verify: Verify): void {
     },
   );
 
+  test('takes no delivery by an empty secret, with which anybody signs', async () => {
+    const body = Buffer.from('{}');
+    const signature = `sha256=${createHmac('sha256', '').update(body).digest('hex')}`;
+    const headers = { 'x-service-signature': signature };
+    const forged = { secrets: [], deploymentSecret: '', headers, body: body.toString('base64') };
+    await expect(verify(forged)).rejects.toThrow(/SECRET to verify with|a secret to verify with/);
+  });
+
   test('takes deliveries of the product, before and after a rotation, and refuses them when changed [WH25, WH26]', async () => {
     const [first, second] = sent as [(typeof sent)[0], (typeof sent)[0]];
     expect(String(second.delivery.headers['webhook-signature']).split(' ')).toHaveLength(2);

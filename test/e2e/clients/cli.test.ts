@@ -372,6 +372,7 @@ describe('the end of a command', () => {
     [2, ['posts', 'create', '--channel', 'c', '--text', 'x', '--dry-run', '--wait'], {}],
     [2, ['posts', 'create', '--file', '-', '--draft'], {}],
     [2, ['nothing'], {}],
+    [2, 'webhooks verify - --id m --timestamp 1 --signature v1,x'.split(' '), { ROOKERY_WEBHOOK_SECRET: 'whsec_' }],
     [3, ['channels', '--profile', 'away'], {}],
     [3, ['channels'], { ROOKERY_API_KEY: 'pm_live_wrong' }],
     [3, ['channels'], { ROOKERY_API_KEY: 'pm_live_broken\nkey' }],

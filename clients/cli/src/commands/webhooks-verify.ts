@@ -22,10 +22,11 @@ export function addVerify(webhooks: Command, session: Session): void {
     .option('--tolerance <seconds>', 'no older, and no further ahead', countOf, 300)
     .action(async (file: string, { id, timestamp, signature, tolerance }: Options) => {
       const secret = session.env['ROOKERY_WEBHOOK_SECRET'];
-      if (!secret) throw new UsageError('Set ROOKERY_WEBHOOK_SECRET to the secret of the webhook (whsec_…)');
+      const key = Buffer.from(secret?.replace(/^whsec_/, '') ?? '', 'base64');
+      if (!secret || key.length === 0)
+        throw new UsageError('Set ROOKERY_WEBHOOK_SECRET to the secret of the webhook (whsec_…)');
       session.output.hide(secret);
       const body = await readBytes(session, file);
-      const key = Buffer.from(secret.replace(/^whsec_/, ''), 'base64');
       const wanted = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest();
       const isRight = (value: string) => {
         const given = Buffer.from(value.slice('v1,'.length), 'base64');
