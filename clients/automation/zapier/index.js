@@ -168,12 +168,20 @@ const CREATES = [
   ),
 ];
 
+/** The status of a refusal; undefined for any other failure, whose message is no JSON. */
+function statusOf({ message }) {
+  try {
+    return JSON.parse(message).status;
+  } catch {
+    return undefined;
+  }
+}
 /** What a search does not find is an empty list. */
 const foundOr404 = (asked) =>
   asked.then(
     (one) => [one],
     (error) => {
-      if (JSON.parse(error.message).status === 404) return [];
+      if (statusOf(error) === 404) return [];
       throw error;
     },
   );

@@ -121,6 +121,8 @@ await describePeer('zapier', find, () => {
       );
       const unknown = { channels: ['nobody'], content: 'x', type: 'draft' };
       await expect(act('creates.create_post', unknown)).rejects.toThrow(/"status":400/);
+      const away = { authData: { ...authData, url: 'http://127.0.0.1:9' } };
+      await expect(act('searches.find_post', { post: 'p' }, away)).rejects.toThrow(/^(?!.*JSON)/s);
     });
   });
 
