@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { dataOf, type Rookery, RookeryError } from '../../../typescript/src/index.ts';
+import { dataOf, type Rookery, RookeryError, UnreachableError } from '../../../typescript/src/index.ts';
 import { CredentialError, UsageError } from '../exit.ts';
 import { readText } from '../input.ts';
 import type { Session } from '../session.ts';
@@ -25,22 +25,30 @@ export function addLogin(program: Command, session: Session): void {
 }
 
 const WAITING = new Set(['authorization_pending', 'slow_down']);
+const isAway = (error: unknown) =>
+  error instanceof UnreachableError || (error instanceof RookeryError && error.status >= 500);
 
 /** Shows a code and waits until somebody confirms or denies it (RFC 8628). */
 async function keyByDevice({ output, signal }: Session, rookery: Rookery): Promise<string> {
   const device = await dataOf(rookery.api.POST('/device/code', { body: {} }));
   output.say(`Open ${device.verification_uri} and enter the code ${device.user_code}`);
   let seconds = device.interval;
+  let away: unknown;
   for (let waited = 0; waited < device.expires_in; waited += seconds) {
     await pause(seconds * 1_000, signal);
     try {
       const body = { device_code: device.device_code };
       return (await dataOf(rookery.api.POST('/device/token', { body }))).access_token;
     } catch (error) {
+      away = isAway(error) ? error : undefined;
+      if (away) {
+        seconds *= 2; // it may be back before the code expires (RFC 8628, 3.5)
+        continue;
+      }
       const reason = error instanceof RookeryError ? (error.body.error ?? '') : '';
       if (reason === 'slow_down') seconds += 5;
       if (!WAITING.has(reason)) throw reason === '' ? error : new CredentialError((error as Error).message);
     }
   }
-  throw new CredentialError('Nobody confirmed the code in time');
+  throw away ?? new CredentialError('Nobody confirmed the code in time');
 }

@@ -1,0 +1,77 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { type Receiver, startReceiver } from '../../../test/support/wire/receiver.ts';
+import { runCli } from './run.ts';
+
+// What the command line makes of a service that is away or refuses midway, played by a server of the test.
+
+let service: Receiver;
+let home: string;
+beforeEach(async () => {
+  service = await startReceiver();
+  home = mkdtempSync(join(tmpdir(), 'rookery-run-'));
+});
+afterEach(async () => {
+  rmSync(home, { recursive: true, force: true });
+  await service[Symbol.asyncDispose]();
+});
+
+type Step = [status: number, body: object] | 'cut';
+/** Answers the requests of each path by its next step, the last one for ever. */
+function play(steps: Readonly<Record<string, readonly Step[]>>): void {
+  const asked = new Map<string, number>();
+  service.answer = (response, { path }) => {
+    const n = asked.get(path) ?? 0;
+    asked.set(path, n + 1);
+    const step = steps[path]?.[Math.min(n, steps[path].length - 1)];
+    if (step === undefined || step === 'cut') return void response.socket!.destroy();
+    response.writeHead(step[0], { 'content-type': 'application/json' }).end(JSON.stringify(step[1]));
+  };
+}
+async function rookery(words: readonly string[], env: Record<string, string> = { ROOKERY_API_KEY: 'pm_live_key' }) {
+  const ran = { out: '', err: '' };
+  const status = await runCli(words, {
+    env: { ROOKERY_URL: service.url, ...env },
+    configFolder: join(home, 'rookery'),
+    stdin: Readable.from([]),
+    out: (text) => void (ran.out += text),
+    err: (text) => void (ran.err += text),
+    signal: new AbortController().signal,
+  });
+  return { status, ...ran };
+}
+const fileOf = (name: string): string => {
+  const file = join(home, name);
+  writeFileSync(file, name);
+  return file;
+};
+
+describe('login by a code', () => {
+  const code = { device_code: 'd', user_code: 'AAAA-BBBB', verification_uri: 'http://x', interval: 0.01 };
+  const refusal = (status: number, error: string): Step => [status, { error, error_description: 'No' }];
+
+  test('goes on while the service is away, and gets the key when it is back', async () => {
+    play({
+      '/device/code': [[200, { ...code, expires_in: 60 }]],
+      '/device/token': [
+        refusal(503, 'temporarily_unavailable'),
+        'cut',
+        refusal(400, 'authorization_pending'),
+        [200, { access_token: 'pm_live_key' }],
+      ],
+      '/public/v1/me': [[200, { orgName: 'Acme', role: 'owner', tier: 'FREE', scopes: null, userId: 'u' }]],
+    });
+    expect(await rookery(['login'], {})).toMatchObject({ status: 0, out: expect.stringContaining('Acme') });
+  });
+  test.each([
+    [7, refusal(503, 'temporarily_unavailable')],
+    [3, refusal(400, 'access_denied')],
+    [3, refusal(400, 'authorization_pending')],
+  ])('ends with %i where it gets %j for ever', async (status, step) => {
+    play({ '/device/code': [[200, { ...code, expires_in: 0.05 }]], '/device/token': [step] });
+    expect(await rookery(['login'], {})).toMatchObject({ status, out: '' });
+  });
+});
