@@ -1,6 +1,6 @@
 import type { Rookery } from '../../typescript/src/index.ts';
 import { UsageError } from './exit.ts';
-import { keyOfUpload, uploadFile } from './files.ts';
+import { isAddress, keyOfUpload, requireFiles, uploadFile } from './files.ts';
 import { readText } from './input.ts';
 import type { Session } from './session.ts';
 
@@ -17,8 +17,6 @@ export interface PostOptions {
   tag?: string[];
   idempotencyKey?: string;
 }
-
-const isAddress = (media: string) => /^https?:\/\//.test(media);
 
 /** A dry run stores nothing, so it uploads nothing. */
 export function requireNoFiles({ media = [] }: PostOptions): void {
@@ -44,6 +42,7 @@ export async function imagesOf(
   rookery: Rookery,
   { media = [], idempotencyKey: key }: Pick<PostOptions, 'media' | 'idempotencyKey'>,
 ): Promise<{ id?: string; path: string }[]> {
+  await requireFiles(media);
   const images: { id?: string; path: string }[] = [];
   for (const [position, one] of media.entries()) {
     if (isAddress(one)) images.push({ path: one });

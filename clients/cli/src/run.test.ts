@@ -75,3 +75,23 @@ describe('login by a code', () => {
     expect(await rookery(['login'], {})).toMatchObject({ status, out: '' });
   });
 });
+
+describe('files', () => {
+  const stored = (id: string): Step => [201, { id, originalName: `${id}.png`, path: `http://x/${id}.png` }];
+
+  test.each([['upload'], ['posts create --channel c --text x --media']])(
+    'that cannot be read keep the others from being uploaded: %s',
+    async (typed) => {
+      const [a, away] = [fileOf('a.png'), join(home, 'away.png')];
+      const words = typed.split(' ');
+      const files = words.length === 1 ? [a, away] : [a, '--media', away];
+      expect(await rookery([...words, ...files])).toMatchObject({ status: 2, err: expect.stringContaining('away.png') });
+      expect(service.ledger).toEqual([]);
+    },
+  );
+  test('that were uploaded are told where a later one is refused', async () => {
+    play({ '/public/v1/upload': [stored('one'), [402, { message: 'Full', code: 'limit_exceeded' }]] });
+    const ran = await rookery(['upload', fileOf('one.png'), fileOf('two.png')]);
+    expect(ran).toMatchObject({ status: 5, out: expect.stringContaining('one.png'), err: 'rookery: Full\n' });
+  });
+});
