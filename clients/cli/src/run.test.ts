@@ -95,3 +95,14 @@ describe('files', () => {
     expect(ran).toMatchObject({ status: 5, out: expect.stringContaining('one.png'), err: 'rookery: Full\n' });
   });
 });
+
+test('posts create --wait waits for all posts, also where one is gone', async () => {
+  const post = (state: string): Step => [200, { id: 'p2', state, publishDate: '2026-01-01T00:00:00.000Z' }];
+  play({
+    '/public/v1/posts': [[201, ['p1', 'p2'].map((postId) => ({ postId, integration: 'c' }))]],
+    '/public/v1/posts/p1': [[404, { message: 'No such post', code: 'not_found' }]],
+    '/public/v1/posts/p2': [post('QUEUE'), post('PUBLISHED')],
+  });
+  const ran = await rookery('posts create --channel c --channel d --text x --wait'.split(' '));
+  expect(ran).toMatchObject({ status: 4, err: 'p2 QUEUE\np2 PUBLISHED\nrookery: No such post\n' });
+});

@@ -51,7 +51,11 @@ export function addCreate(posts: Command, session: Session): void {
       ]);
       if (!options.wait) return;
       const wait = ({ postId }: { postId: string }) => waitWithWords(session, rookery, postId, options.timeout);
-      for (const post of await Promise.all(created.map(wait))) requirePublished(post);
+      // one that is gone ends no wait for the others
+      for (const end of await Promise.allSettled(created.map(wait))) {
+        if (end.status === 'rejected') throw end.reason;
+        requirePublished(end.value);
+      }
     });
 }
 
