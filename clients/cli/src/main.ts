@@ -5,8 +5,14 @@ import { runCli } from './run.ts';
 
 const { env, stdin, stdout, stderr } = process;
 const stop = new AbortController();
-process.once('SIGINT', () => stop.abort());
-process.once('SIGTERM', () => stop.abort());
+/** So long a command may end by itself: one that waits for an answer does not hear of the signal. */
+const ENDING_MS = 500;
+function end(): void {
+  stop.abort();
+  setTimeout(() => process.exit(130), ENDING_MS).unref();
+}
+process.once('SIGINT', end);
+process.once('SIGTERM', end);
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0); // `| head` has read enough
   throw error;

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { settles } from '../../../test/support/wire/settles.ts';
 import { type Receiver, startReceiver } from '../../../test/support/wire/receiver.ts';
 import { runCli } from './run.ts';
 
@@ -85,7 +88,10 @@ describe('files', () => {
       const [a, away] = [fileOf('a.png'), join(home, 'away.png')];
       const words = typed.split(' ');
       const files = words.length === 1 ? [a, away] : [a, '--media', away];
-      expect(await rookery([...words, ...files])).toMatchObject({ status: 2, err: expect.stringContaining('away.png') });
+      expect(await rookery([...words, ...files])).toMatchObject({
+        status: 2,
+        err: expect.stringContaining('away.png'),
+      });
       expect(service.ledger).toEqual([]);
     },
   );
@@ -105,4 +111,16 @@ test('posts create --wait waits for all posts, also where one is gone', async ()
   });
   const ran = await rookery('posts create --channel c --channel d --text x --wait'.split(' '));
   expect(ran).toMatchObject({ status: 4, err: 'p2 QUEUE\np2 PUBLISHED\nrookery: No such post\n' });
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)('%s ends a command that waits for an answer', async (signal) => {
+  service.answer = () => undefined;
+  const child = spawn(process.execPath, ['--no-warnings', join(import.meta.dirname, 'main.ts'), 'channels'], {
+    env: { ...process.env, ROOKERY_URL: service.url, ROOKERY_API_KEY: 'pm_live_key', XDG_CONFIG_HOME: home },
+    stdio: 'ignore',
+  });
+  const ended = once(child, 'exit');
+  await settles(() => expect(service.ledger).toHaveLength(1));
+  child.kill(signal);
+  expect(await ended).toEqual([130, null]);
 });
