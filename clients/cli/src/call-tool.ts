@@ -1,4 +1,4 @@
-import { type Refusal, type Rookery, RookeryError } from '../../typescript/src/index.ts';
+import { dataOf, type Refusal, type Rookery, RookeryError } from '../../typescript/src/index.ts';
 
 interface Called {
   result?: { isError?: boolean; structuredContent: unknown };
@@ -12,7 +12,7 @@ export async function callTool<T>(rookery: Rookery, name: string, input: object)
     headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } }),
   });
-  const { result, error } = (await answer.json()) as Called;
+  const { result, error } = await dataOf(answer.json().then((data: Called) => ({ data })));
   if (error) throw new RookeryError(400, { message: error.message, ...error.data });
   if (!result!.isError) return result!.structuredContent as T;
   const refusal = result!.structuredContent as Partial<Refusal>;

@@ -137,6 +137,12 @@ describe('a call', () => {
     const signal = AbortSignal.abort(new Error('enough'));
     await expect(rookery.request('/public/v1/me', { signal })).rejects.toThrow('enough');
   });
+  test('says so where a page is answered in the place of data', async () => {
+    const { rookery } = await play([[200, '<!doctype html>']]);
+    const error = await rookery.me().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UnreachableError);
+    expect(error).toMatchObject({ message: 'The answer is not in JSON: is this the address of the API?' });
+  });
   test('throws what the service says, also where that is no JSON [S3]', async () => {
     const errors = [{ field: 'posts.0.date', message: 'no date', rule: 'date' }];
     const { rookery } = await play([

@@ -1,6 +1,7 @@
 import createClient, { type Client as Api } from 'openapi-fetch';
 import { systemClock } from './clock.ts';
 import { openCredential, type Tokens } from './credential.ts';
+import { UnreachableError } from './errors.ts';
 import { itemsByCursor, itemsByPage } from './pages.ts';
 import { randomId } from './random-id.ts';
 import { type components, type operations, type paths, repeatablePosts } from './schema.gen.ts';
@@ -42,7 +43,13 @@ export interface UploadOptions extends CreateOptions {
 
 /** The data of a call of `api`, which throws each refusal by itself. */
 export async function dataOf<T>(call: Promise<{ data?: T }>): Promise<T> {
-  return (await call).data as T;
+  try {
+    return (await call).data as T;
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    // a page: of a front end, of a login before a proxy
+    throw new UnreachableError('The answer is not in JSON: is this the address of the API?', { cause });
+  }
 }
 const keyed = ({ idempotencyKey }: CreateOptions = {}) =>
   idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
