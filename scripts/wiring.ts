@@ -59,7 +59,8 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   MailTransport: ['delivery/email.'],
   Override: ['delivery/email.'],
   Payments: ['billing/'],
-  PaymentsOf: ['billing/'],
+  PaymentsOf: ['operations/settings-effect.payments', 'billing/'],
+  PlatformWing: ['operations/closing', 'operations/metrics', 'api/ladder.', 'publishing/posts/api.'],
   Pool: ['operations/settings-effect', 'operations/outages'],
   Reconciler: [
     'publishing/dispatch/reconciler',
@@ -84,9 +85,13 @@ const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   apps: ['operations/settings-effect.publishing'],
   audit: ['platform/audit.acts'],
   authorities: ['operations/settings-effect.mail'],
+  backendUrl: ['people/notifications.mail', 'studio/media-jobs.life'],
   begin: ['billing/grace'],
+  behind: ['operations/outages'],
   bus: ['operations/closing'],
+  channel_id: ['publishing/posts/api.'],
   close: ['operations/settings-effect.mail'],
+  date_trunc: ['publishing/posts/api.'],
   drain: ['operations/closing'],
   drainPosts: ['operations/closing'],
   engine: ['operations/closing'],
@@ -97,6 +102,7 @@ const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   forgetMails: ['operations/erasure.'],
   forgetMentions: ['operations/erasure.'],
   forgetRefused: ['operations/erasure.'],
+  from: ['publishing/posts/api.'],
   frontendUrl: ['people/auth.account', 'publishing/channels/login', 'billing/grace'],
   gauges: ['operations/metrics'],
   hosts: ['operations/actors'],
@@ -112,8 +118,10 @@ const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   onChange: ['operations/outages'],
   onFound: ['operations/metrics'],
   onHandlerError: ['operations/closing'],
+  openAuthTokens: ['billing/operate'],
   openTokens: ['billing/operate'],
   operatorOutbound: ['operations/settings-effect.outbound'],
+  postOptionsOf: ['operations/settings-effect.publishing'],
   providerCatalog: ['providers/catalog.entries'],
   reconciler: ['operations/closing'],
   refusedPasswords: ['operations/settings-effect.login'],
@@ -121,22 +129,29 @@ const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   sandboxEnabled: ['operations/settings-effect.process'],
   seed: ['providers/catalog.entries'],
   setupToken: ['people/identity.first-admin'],
-  signingKey: ['library/media.multipart'],
+  signingKey: ['library/media.multipart', 'studio/media-jobs.life'],
+  sso: ['people/federated-login.redirects'],
+  servers: ['library/stock.api'],
   site: ['delivery/email.flow'],
-  startSender: ['delivery/email.sender', 'delivery/push.'],
   streaksListener: ['insights/streaks'],
   tracing: ['operations/tracing'],
-  transforms: ['library/media.transforms'],
+  transforms: ['operations/idle', 'library/media.transforms'],
   urlOfPicture: ['operations/settings-effect.service'],
   wakeWebhooks: ['delivery/webhooks.delivery'],
   webhooksListener: ['delivery/webhooks.delivery'],
-  workers: ['delivery/email.sender', 'publishing/shortlinks'],
-  working: ['operations/closing'],
+  unsignedTimeoutMs: ['delivery/webhooks.unsigned'],
+  workers: ['operations/idle'],
+  working: ['operations/closing', 'operations/idle'],
+};
+
+/** Asked for any line of a file. */
+const FILE_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
+  'actors/host/start.ts': ['operations/closing', 'operations/idle', 'operations/metrics'],
 };
 
 /** Asked last, for a change anywhere. */
 const EVERYWHERE =
-  /^(operations\/|publishing\/posts\.(api|publishing)|entitlements\/limits-api|delivery\/webhooks\.(api|delivery)|billing\/life)/;
+  /^(operations\/|publishing\/posts\/api\.|publishing\/dispatch\/publishing\.|entitlements\/limits-api|delivery\/webhooks\.(api|delivery)|billing\/life)/;
 
 const { values } = parseArgs({
   options: {
@@ -402,11 +417,14 @@ function roundsOf(
     ...startingWith(
       change.options.toSorted((a, b) => b.length - a.length).flatMap((option) => OPTION_SHOWN_BY[option] ?? []),
     ),
-    ...startingWith(change.options.some((option) => option.endsWith('Retention')) ? ['operations/retention.'] : []),
+    ...startingWith(
+      change.options.some((option) => option.endsWith('Retention')) ? ['operations/retention.report'] : [],
+    ),
     ...all.filter((file) => isSweep && isTable(file) && texts.get(file)!.includes('context.sweeps')),
     ...all.filter((file) => isTable(file) && hasRow(file)),
     ...all.filter((file) => isTable(file) && mention(file)),
     ...small(all.filter((file) => !isTable(file) && mention(file))).slice(0, 3),
+    ...startingWith(FILE_SHOWN_BY[change.file] ?? []),
     ...startingWith(beginnings),
     ...all.filter((file) => isTable(file) || mention(file)),
     ...all.filter((file) => EVERYWHERE.test(file)),

@@ -196,8 +196,9 @@ describe('credit for packs at the end of their plan', () => {
     world.processor.renew(plan.id);
     world.processor.renew(packs.id);
     await world.deliverAll();
-    for (const charge of world.processor.charges.filter(({ id }) => id === ofPlan))
-      charge.created = Math.floor(new Date().getTime() / 1000) - 86_400;
+    const aDayAgo = Math.floor(new Date().getTime() / 1000) - 86_400;
+    plan.billing_cycle_anchor = aDayAgo;
+    for (const charge of world.processor.charges.filter(({ id }) => id === ofPlan)) charge.created = aDayAgo;
     expect(await refund(ofPlan)).toEqual({ refunded: [ofPlan], failed: [] });
     await again();
     expect([plan.status, packs.status]).toEqual(['canceled', 'canceled']);

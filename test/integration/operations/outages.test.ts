@@ -7,6 +7,7 @@ import { migrate, openDatabase } from '../../../src/platform/db/index.ts';
 import { Client, type SignedUp } from '../../support/worlds/app.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
+import { refuseRows } from '../../support/wire/refused-row.ts';
 import { freePort } from '../../support/wire/ports.ts';
 import { startRedis } from '../../support/wire/services.ts';
 
@@ -179,4 +180,14 @@ const port = redis && Number(new URL(redis.url).port);
     expect(text).toMatch(/^rookery_events_total\{event="cache.away"\} [2-9]$/m);
     expect(text).toMatch(/^rookery_events_total\{event="cache.back"\} [1-9]$/m);
   }, 60_000);
+});
+
+test('the last use of a key that the database refuses is lost, which the log says, and no request fails', async () => {
+  const lines: string[] = [];
+  await using product = await wholeProduct({ level: 'warn', write: (line) => void lines.push(line) });
+  const key = await (await product.signUp()).withKey();
+  await using _refused = await refuseRows(product.db.sql, 'update', 'api_keys', 'new.last_used_at is not null');
+  expect((await key.get('/public/v1/is-connected')).status).toBe(200);
+  await eventually('it is logged', () => lines.some((line) => line.includes('a write behind an answer failed')));
+  expect((await key.get('/public/v1/is-connected')).status).toBe(200);
 });

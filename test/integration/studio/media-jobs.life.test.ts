@@ -1,8 +1,10 @@
 // oxlint-disable max-lines -- one world serves the whole life of a job
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { SignedUp } from '../../support/worlds/app.ts';
+import { hmacHex } from '../../../src/platform/kernel/index.ts';
+import { JWT_SECRET, type SignedUp } from '../../support/worlds/app.ts';
 import { subscribe, WITH_BILLING } from '../../support/worlds/billing.ts';
+import { BACKEND } from '../../support/worlds/media.ts';
 import type { Maker, Plan } from '../../support/worlds/studio/media-maker.ts';
 import { mediaJobsWorld, type MediaJobsWorld, setProvider } from '../../support/worlds/studio/media-jobs.ts';
 import { formOf, HEADS } from '../../support/worlds/samples.ts';
@@ -244,6 +246,14 @@ describe('POST /files/jobs/callback/:token', () => {
     expect([state, (next as Date) > inHour]).toEqual(['running', true]);
     expect((await visitor.post(path, lie)).status).toBe(200);
     expect((await world.row(id))['next_at']).toEqual(next);
+  });
+
+  test('is at the address of the service, and signed by JWT_SECRET', async () => {
+    work();
+    const { id, prompt } = await begin();
+    await world.comes(id, 'done');
+    const signature = hmacHex(hmacHex(JWT_SECRET, 'callbacks of media jobs'), `callback ${id}`).slice(0, 48);
+    expect(addressOf(prompt)).toBe(`${BACKEND}/files/jobs/callback/${id}.${signature}`);
   });
 
   test('changes nothing while the answer of the submit is missing', async () => {
