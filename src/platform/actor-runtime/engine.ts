@@ -66,8 +66,8 @@ export interface Engine {
   /** Starts turns on this host; disposing it drains. One host for each engine and process. */
   host(host: Host, options?: HostingOptions): Promise<AsyncDisposable>;
   /**
-   * Milliseconds since the last heartbeat of this host was sent that reached the database, by the monotonic clock;
-   * Infinity where nothing is hosted. Publishing makes no provider call when it is older than 4 s.
+   * Milliseconds since the last heartbeat of this host was sent that reached the database, also those in which the
+   * machine slept; Infinity where nothing is hosted. Publishing makes no provider call when it is older than 4 s.
    */
   heartbeatAgeMs(): number;
   /**

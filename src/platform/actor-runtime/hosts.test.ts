@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Sql } from '../db/index.ts';
 import { type Clock, systemClock } from '../kernel/index.ts';
 import { startHeartbeat } from './hosts.ts';
@@ -81,4 +82,53 @@ test('an outage that ends is judged before the next heartbeat, and again where t
   const start = 'looked judged heartbeat';
   const again = 'looked judged looked judged heartbeat';
   expect(done.join(' ')).toBe(`${start} heartbeat heartbeat ${again}`);
+});
+
+test('what the machine slept through is silence, though the monotonic clock stood still', async () => {
+  const nightMs = 8 * 3_600_000;
+  let [awakeMs, sleptMs] = [0, 0];
+  const done: string[] = [];
+  const wakes: (() => void)[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => awakeMs,
+    now: () => new Date(awakeMs + sleptMs),
+    sleep: () => new Promise((wake) => wakes.push(wake)),
+  };
+  const sql = Object.assign(
+    async (parts: readonly string[]) => {
+      const isOutage = parts.join('').includes('actor_outages');
+      done.push(isOutage ? 'looked' : 'heartbeat');
+      return isOutage ? [] : [{ at: clock.now() }];
+    },
+    { json: (value: unknown) => value },
+  ) as unknown as Sql;
+  const heartbeat = await startHeartbeat({
+    sql,
+    clock,
+    log: { debug() {}, info() {}, warn() {}, error() {} },
+    incarnation: 'me',
+    engine: 'embedded',
+    address: 'here',
+    host: { types: [], activations: () => ({}), mailboxes: () => ({}) } as never,
+  });
+  const beat = async () => {
+    wakes.shift()!();
+    await turn();
+  };
+  awakeMs = 1_000;
+  await beat();
+  expect([heartbeat.heartbeatAgeMs(), heartbeat.steadySince()]).toEqual([0, 0]);
+
+  sleptMs = nightMs;
+  awakeMs = 1_500;
+  expect(heartbeat.heartbeatAgeMs()).toBe(nightMs + 500);
+  awakeMs = 2_000;
+  await beat();
+  expect([heartbeat.heartbeatAgeMs(), heartbeat.steadySince()]).toEqual([0, 2_000]); // nothing held before is its own
+  expect(done).toEqual(['looked', 'heartbeat', 'heartbeat', 'looked', 'heartbeat']);
+
+  sleptMs = 0; // a clock that is set back hides no silence
+  awakeMs = 5_000;
+  expect(heartbeat.heartbeatAgeMs()).toBe(3_000);
 });

@@ -24,8 +24,8 @@ const DIFFERENCE_MS = 2_000;
 
 export interface HeartbeatLoop extends AsyncDisposable {
   /**
-   * Milliseconds since the last heartbeat was sent that reached the database, by the monotonic clock; Infinity before
-   * the first.
+   * Milliseconds since the last heartbeat was sent that reached the database, also those in which the machine slept;
+   * Infinity before the first.
    */
   heartbeatAgeMs(): number;
   /**
@@ -89,14 +89,20 @@ export async function startHeartbeat({
   host,
   afterOutage,
 }: Options): Promise<HeartbeatLoop> {
-  let sentAt = -Infinity;
+  let [sentAt, sentOn] = [-Infinity, -Infinity];
   let steadySince = Infinity;
   let silent = false;
   let differs = false;
   let heartbeats = 0;
 
+  /**
+   * The monotonic clock stands still while the machine sleeps, and others take over all the same; the other clock may be
+   * set back. So the longer time counts: one that is too long costs a moment in which nothing is sent.
+   */
+  const silenceMs = () => Math.max(clock.monotonic() - sentAt, clock.now().getTime() - sentOn);
+
   async function sendHeartbeat(): Promise<void> {
-    if (clock.monotonic() - sentAt > OUTAGE_MS) await endOutage({ sql, log, afterOutage });
+    if (silenceMs() > OUTAGE_MS) await endOutage({ sql, log, afterOutage });
     const sent = clock.monotonic();
     const earliest = clock.now().getTime();
     const [row] = await sql<{ at: Date }[]>`
@@ -107,9 +113,8 @@ export async function startHeartbeat({
       set active = excluded.active, mailboxes = excluded.mailboxes, last_heartbeat = clock_timestamp()
       returning clock_timestamp() as at`;
     compare(row!.at.getTime(), earliest, clock.now().getTime());
-    const arrived = clock.monotonic();
-    if (arrived - sentAt > GAP_MS) steadySince = arrived;
-    sentAt = sent;
+    if (silenceMs() > GAP_MS) steadySince = clock.monotonic();
+    [sentAt, sentOn] = [sent, earliest];
   }
 
   /** Says once that the clocks differ: the database's was read between the two instants of ours. */
@@ -162,7 +167,7 @@ export async function startHeartbeat({
     },
   });
   return {
-    heartbeatAgeMs: () => clock.monotonic() - sentAt,
+    heartbeatAgeMs: silenceMs,
     steadySince: () => steadySince,
     async [Symbol.asyncDispose]() {
       await atMost(clock, CLOSE_MS, leave);
