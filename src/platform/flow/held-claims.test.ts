@@ -7,22 +7,24 @@ const LEASE_MS = 600;
 const row = (id: string, claim = 1) => ({ id, claim });
 
 /** Claims whose renewals a test answers. */
-function holding(renew: (ids: readonly string[]) => readonly string[]) {
+function holding(renew: (ids: readonly string[]) => readonly string[] | Promise<readonly string[]>) {
   const asked: string[][] = [];
   const failed: number[] = [];
   let now = 0;
   let look = () => {};
+  let sleeping: { until: number; wake(): void }[] = [];
+  const sleep = (ms: number) => new Promise<void>((wake) => sleeping.push({ until: now + ms, wake }));
   const every = (_ms: number, work: () => void) => {
     look = work;
     return { [Symbol.dispose]: () => {} };
   };
   const held = holdClaims<ReturnType<typeof row>>({
-    clock: { ...systemClock, monotonic: () => now, every },
+    clock: { ...systemClock, monotonic: () => now, every, sleep },
     leaseMs: LEASE_MS,
     renew: async (claims) => {
       const ids = claims.map(({ id }) => id);
       asked.push(ids);
-      return new Set(renew(ids));
+      return new Set(await renew(ids));
     },
     onRenewError: (_, claims) => failed.push(claims),
   });
@@ -30,6 +32,8 @@ function holding(renew: (ids: readonly string[]) => readonly string[]) {
     for (const end = now + ms; now < end;) {
       now += LEASE_MS / 6;
       look();
+      for (const { until, wake } of sleeping) if (until <= now) wake();
+      sleeping = sleeping.filter(({ until }) => until > now);
       await turn();
     }
   };
@@ -54,6 +58,17 @@ test('a claim that cannot be prolonged is aborted when its lease is over, and no
   const { held, failed, passes } = holding(() => {
     throw new Error('away');
   });
+  using _held = held;
+  const { signal } = held.take(row('a'));
+  await passes(LEASE_MS);
+  expect(signal.aborted).toBe(false);
+  await passes(LEASE_MS / 2);
+  expect(signal.aborted).toBe(true);
+  expect(failed.length).toBeGreaterThan(1);
+});
+
+test('a claim is aborted when its lease is over, also while its renewal has no answer', async () => {
+  const { held, failed, passes } = holding(() => new Promise(() => {}));
   using _held = held;
   const { signal } = held.take(row('a'));
   await passes(LEASE_MS);

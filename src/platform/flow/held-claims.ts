@@ -1,4 +1,5 @@
 import type { Clock } from '../kernel/index.ts';
+import { atMost } from './deadline.ts';
 
 interface Claim {
   id: string;
@@ -42,13 +43,19 @@ export function holdClaims<C extends Claim>({
     const old = [...held.values()].filter(({ since }) => now - since > leaseMs / 3);
     if (old.length === 0) return;
     try {
-      const still = await renew(old.map(({ claim }) => claim));
+      let still: ReadonlySet<string> = new Set();
+      // a question without an answer, as of a locked row, is one that failed: the leases go on meanwhile
+      const isAnswered = await atMost(clock, leaseMs / 3, async () => {
+        still = await renew(old.map(({ claim }) => claim));
+      });
+      if (!isAnswered) throw new Error('The renewal of claims was not answered');
       for (const one of old)
         if (still.has(one.claim.id)) one.since = now;
         else one.over.abort(new Error('The claim is no longer of this process'));
     } catch (error) {
       onRenewError(error, old.length);
-      for (const { over, since } of old) if (now - since > leaseMs) over.abort(new Error('The claim has run out'));
+      for (const { over, since } of old)
+        if (clock.monotonic() - since > leaseMs) over.abort(new Error('The claim has run out'));
     }
   }
   const renewal = clock.every(leaseMs / 6, () => void renewOld());
