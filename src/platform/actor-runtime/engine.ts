@@ -77,7 +77,7 @@ export interface Engine {
   steadySince(): number;
   /** What the engine knows of waiting reminders; undefined where it cannot say. */
   reminderCounts(): Promise<ReminderCounts | undefined>;
-  /** True while no actor can be reached, though this process runs; absent where nothing lies between. */
+  /** True while no actor can be reached, though this process runs; absent where that cannot be. */
   isAway?(): boolean;
   /** What the engine's own runtime says of itself, as it says it; undefined where there is none. */
   runtimeReport(): Promise<unknown>;

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { holdDatabase, placement } from '../../../src/platform/actor-runtime/index.ts';
+import { openEmbeddedEngine } from '../../../src/platform/actor-runtime/embedded/index.ts';
 import { startHeartbeat } from '../../../src/platform/actor-runtime/hosts.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
-import { StartError, systemClock } from '../../../src/platform/kernel/index.ts';
+import { newId, StartError, systemClock } from '../../../src/platform/kernel/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { takeDatabaseAway } from '../../support/processes/embedded-harness.ts';
 import { eventually } from '../../support/wire/eventually.ts';
@@ -118,6 +119,35 @@ describe('the embedded engine in its own process', () => {
     expect(next).not.toBe(pid);
     await sql.end({ timeout: 1 });
   });
+
+  test('a process whose database was taken by another one says that no actor can be reached, until that one ends', async () => {
+    const sql = openDatabase({ url: database.url, connections: 2 });
+    const other = openDatabase({ url: database.url, connections: 1 });
+    const locks = () => database.sql<{ pid: number; key: string; granted: boolean }[]>`
+      select pid, objid::bigint::text as key, granted
+      from pg_locks
+      where locktype = 'advisory'
+        and database = (select oid from pg_database where datname = current_database())`;
+    const options = { sql, clock: systemClock, log: quietLog(), address: 'here', incarnation: newId() };
+    const engine = await openEmbeddedEngine(options);
+    try {
+      expect(engine.isAway?.()).toBe(false);
+      const [own] = await locks();
+      const taken = other`select pg_advisory_lock(${own!.key}::bigint)`.execute();
+      await eventually('the other one waits for the lock', async () =>
+        (await locks()).some(({ granted }) => !granted),
+      );
+      await database.sql`select pg_terminate_backend(${own!.pid})`;
+      await taken;
+      await eventually('it knows of the other one', () => engine.isAway?.() === true);
+      await expect(engine.invoke(at('any'), 'note', { text: 'x' })).rejects.toMatchObject({ code: 'unavailable' });
+      await other.end();
+      await eventually('it has its database again', () => engine.isAway?.() === false);
+    } finally {
+      await engine[Symbol.asyncDispose]();
+      await Promise.all([sql, other].map((pool) => pool.end({ timeout: 1 })));
+    }
+  }, 60_000);
 
   test('the embedded engine is refused while a process on Dapr works; several on Dapr share the database', async () => {
     const sql = openDatabase({ url: database.url, connections: 2 });

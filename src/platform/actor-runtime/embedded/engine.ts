@@ -45,6 +45,7 @@ export async function openEmbeddedEngine({
     log,
     onChange: (state) => reminders.pause(state === 'taken'),
   });
+  const isTaken = () => hold.state() === 'taken';
   const time = databaseTime(clock);
   const reminders = openReminders({ sql, clock, time, log, retryMs, sweepMs, nearMs });
   const states = stateStore(sql);
@@ -72,7 +73,7 @@ export async function openEmbeddedEngine({
     invoke(to, method, input) {
       try {
         checkAddress(to);
-        if (hold.state() === 'taken') throw new AppError('unavailable', 'Another process works on this database now');
+        if (isTaken()) throw new AppError('unavailable', 'Another process works on this database now');
         if (!host) throw draining();
         return host.call(to, method, input);
       } catch (error) {
@@ -110,6 +111,7 @@ export async function openEmbeddedEngine({
     steadySince: () => heartbeat?.steadySince() ?? Infinity,
     reminderCounts: () => countReminders(sql),
     runtimeReport: async () => undefined,
+    isAway: isTaken,
     async [Symbol.asyncDispose]() {
       if (host) await drain(host);
       await reminders.close();
