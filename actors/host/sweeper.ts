@@ -26,7 +26,7 @@ const LONGEST_MS = 60_000;
 
 /**
  * Runs each sweep when its interval is over, in one process at a time, and keeps when it last ran, how that ended and
- * how long it took (HE5).
+ * how long it took (HE5). One that ended before its work did goes on with the next look, behind what is due.
  */
 export function startSweeper({
   sql,
@@ -38,21 +38,29 @@ export function startSweeper({
   limit = 500,
 }: SweeperOptions): Sweeper {
   let declared = false;
+  /** Sweeps whose work is not done; one of them goes on in each look, so that the others wait for one only. */
+  const unfinished = new Set<string>();
 
   async function runWhole({ name, run }: Sweep): Promise<void> {
     const started = clock.monotonic();
     let changed = 0;
+    let isDone = false;
+    unfinished.delete(name);
     let status: 'ok' | 'failed' = 'ok';
     try {
       for (let round = 0; round < MOST_ROUNDS && !loop.signal.aborted; round++) {
         const done = await run(limit);
         changed += done;
-        if (done < limit || clock.monotonic() - started > LONGEST_MS || !(await lease.held())) break;
+        isDone = done < limit;
+        if (isDone || clock.monotonic() - started > LONGEST_MS || !(await lease.held())) break;
       }
     } catch (error) {
       status = 'failed';
+      isDone = true;
       log.warn({ sweep: name, err: error }, 'a sweep failed and is made again when its interval is over');
     }
+    if (!isDone && loop.signal.aborted) return; // still due, for the process that follows
+    if (!isDone) unfinished.add(name);
     await noteRun(sql, { name, status, durationMs: clock.monotonic() - started, changed });
   }
 
@@ -65,6 +73,8 @@ export function startSweeper({
       );
     declared = true;
     const due = await dueRuns(sql, sweeps);
+    const left = [...unfinished].find((name) => !due.includes(name));
+    if (left !== undefined) due.push(left);
     for (const name of due) {
       if (loop.signal.aborted || !(await lease.held())) break;
       await runWhole(sweeps.find((sweep) => sweep.name === name)!);

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { startSweeper, type Sweeper } from '../../../actors/host/sweeper.ts';
 import type { Sweep } from '../../../src/platform/wing/index.ts';
 import { dropOldStates } from '../../../src/publishing/channels/logins.ts';
@@ -191,6 +192,36 @@ describe('the sweeper', () => {
     await withSweeps([often], async (sweeper) => expect(await sweeper.tick()).toEqual([]));
     await db.sql`update cron_runs set last_run_at = now() - interval '61 minutes' where name = 'often'`;
     await withSweeps([often], async (sweeper) => expect(await sweeper.tick()).toEqual(['often']));
+  });
+
+  test('goes on with a sweep that ended before its work did, with one at each look behind what is due', async () => {
+    const full = (name: string, rounds: number) => {
+      let left = rounds;
+      return sweep(name, { run: async (limit) => (left-- > 0 ? limit : 0) });
+    };
+    await withSweeps([full('c most', 450), full('d more', 250)], async (sweeper) => {
+      expect(await sweeper.tick()).toEqual(['c most', 'd more']); // 200 rounds of each
+      expect(await sweeper.tick()).toEqual(['c most']);
+      expect(await sweeper.tick()).toEqual(['d more']);
+      expect(await sweeper.tick()).toEqual(['c most']);
+      expect(await sweeper.tick()).toEqual([]);
+    });
+  });
+
+  test('leaves a sweep that it is ended in due for the process that follows', async () => {
+    const begun = Promise.withResolvers<void>();
+    const mine = sweep('cut', {
+      async run(limit) {
+        begun.resolve();
+        await nextTurn();
+        return limit;
+      },
+    });
+    const options = { sql: db.sql, sweeps: [mine], clock: systemClock, log: quietLog(), tickMs: 1 };
+    const sweeper = startSweeper({ ...options, lease: { held: async () => true, release: async () => {} } });
+    await begun.promise;
+    await sweeper[Symbol.asyncDispose]();
+    expect(await run('cut')).toMatchObject({ lastRunAt: null });
   });
 
   test('goes on with the others when one sweep fails, and says so', async () => {
