@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { holdDatabase, placement } from '../../../src/platform/actor-runtime/index.ts';
+import { actorsOf, createHost, holdDatabase, placement } from '../../../src/platform/actor-runtime/index.ts';
 import { openEmbeddedEngine } from '../../../src/platform/actor-runtime/embedded/index.ts';
 import { startHeartbeat } from '../../../src/platform/actor-runtime/hosts.ts';
-import { openDatabase } from '../../../src/platform/db/index.ts';
+import { type Database, openDatabase } from '../../../src/platform/db/index.ts';
 import { newId, StartError, systemClock } from '../../../src/platform/kernel/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { takeDatabaseAway } from '../../support/processes/embedded-harness.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { startHostProcess } from '../../support/processes/host-process.ts';
-import { createLedger, readLedger } from '../../support/worlds/ledger-actor.ts';
+import { createLedger, ledgerActor, readLedger } from '../../support/worlds/ledger-actor.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
 
 const RETRY_MS = 100;
@@ -120,33 +120,64 @@ describe('the embedded engine in its own process', () => {
     await sql.end({ timeout: 1 });
   });
 
-  test('a process whose database was taken by another one says that no actor can be reached, until that one ends', async () => {
-    const sql = openDatabase({ url: database.url, connections: 2 });
-    const other = openDatabase({ url: database.url, connections: 1 });
+  /** An engine in this process, and how another session gets its database, as another process would. */
+  async function openTakeable() {
+    const [sql, other] = [4, 1].map((connections) => openDatabase({ url: database.url, connections })) as [
+      Database,
+      Database,
+    ];
+    const log = quietLog();
+    const incarnation = newId();
+    const engine = await openEmbeddedEngine({ sql, clock: systemClock, log, address: 'here', incarnation });
+    const actors = actorsOf(engine);
+    const needs = { sql, incarnation };
+    await using opened = new AsyncDisposableStack();
+    opened.defer(() => Promise.all([sql, other].map((pool) => pool.end({ timeout: 1 }))).then(() => undefined));
+    opened.use(engine);
+    opened.use(
+      await engine.host(createHost({ implementations: [ledgerActor], needs, actors, clock: systemClock, log })),
+    );
     const locks = () => database.sql<{ pid: number; key: string; granted: boolean }[]>`
       select pid, objid::bigint::text as key, granted
       from pg_locks
       where locktype = 'advisory'
         and database = (select oid from pg_database where datname = current_database())`;
-    const options = { sql, clock: systemClock, log: quietLog(), address: 'here', incarnation: newId() };
-    const engine = await openEmbeddedEngine(options);
-    try {
-      expect(engine.isAway?.()).toBe(false);
-      const [own] = await locks();
-      const taken = other`select pg_advisory_lock(${own!.key}::bigint)`.execute();
-      await eventually('the other one waits for the lock', async () =>
-        (await locks()).some(({ granted }) => !granted),
-      );
-      await database.sql`select pg_terminate_backend(${own!.pid})`;
-      await taken;
-      await eventually('it knows of the other one', () => engine.isAway?.() === true);
-      await expect(engine.invoke(at('any'), 'note', { text: 'x' })).rejects.toMatchObject({ code: 'unavailable' });
-      await other.end();
-      await eventually('it has its database again', () => engine.isAway?.() === false);
-    } finally {
-      await engine[Symbol.asyncDispose]();
-      await Promise.all([sql, other].map((pool) => pool.end({ timeout: 1 })));
-    }
+    const end = opened.move();
+    return {
+      engine,
+      async take(): Promise<void> {
+        const [own] = await locks();
+        const taken = other`select pg_advisory_lock(${own!.key}::bigint)`.execute();
+        await eventually('it waits for the lock', async () => (await locks()).some(({ granted }) => !granted));
+        await database.sql`select pg_terminate_backend(${own!.pid})`;
+        await taken;
+        await eventually('the engine knows of it', () => engine.isAway?.() === true);
+      },
+      giveBack: () => other.end(),
+      [Symbol.asyncDispose]: () => end.disposeAsync(),
+    };
+  }
+
+  test('an engine whose database another process has says that no actor can be reached, until that one ends', async () => {
+    await using takeable = await openTakeable();
+    const { engine } = takeable;
+    expect(engine.isAway?.()).toBe(false);
+    await takeable.take();
+    await expect(engine.invoke(at('any'), 'note', { text: 'x' })).rejects.toMatchObject({ code: 'unavailable' });
+    await takeable.giveBack();
+    await eventually('it has its database again', () => engine.isAway?.() === false);
+  }, 60_000);
+
+  test('a reminder that another process fired while it had the database is not fired again', async () => {
+    await using takeable = await openTakeable();
+    const due = soon(8_000);
+    await takeable.engine.remind(['elsewhere', 'left'].map((id) => ({ ...at(id), name: 'ring', due })));
+    await takeable.take();
+    await database.sql`delete from actor_reminders where id = 'elsewhere'`;
+    await eventually('both are due', () => systemClock.now() > due);
+    await takeable.giveBack();
+    await eventually('the other one fires', async () => (await lines('left')).length > 0);
+    expect(await lines('elsewhere')).toEqual([]);
   }, 60_000);
 
   test('the embedded engine is refused while a process on Dapr works; several on Dapr share the database', async () => {

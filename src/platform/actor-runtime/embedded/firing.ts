@@ -68,6 +68,10 @@ function workOff(state: NearReminders, to: Host): void {
     const one = state.ready.shift();
     if (!one) return;
     if (one.dropped) continue;
+    if (state.paused) {
+      again(state, one, OFFER_AGAIN_MS);
+      continue;
+    }
     state.working += 1;
     void run(state, to, one).finally(() => {
       state.working -= 1;

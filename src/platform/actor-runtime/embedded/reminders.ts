@@ -112,9 +112,12 @@ export function openReminders(options: EmbeddedRemindersOptions) {
       arm(state);
     },
     pause(given: boolean): void {
+      const { paused: wasPaused, near, loop } = state;
       state.paused = given;
       if (given) return disarm(state);
-      state.loop?.wake();
+      // whoever had the database fired what was due: what is left says the table, not the memory
+      if (wasPaused) for (const { place, key } of near.values()) if (place === 'heap') release(state, key);
+      loop?.wake();
       arm(state);
     },
     /** From now on nothing fires. Nudges that the host hands back become rows again, due now. */
