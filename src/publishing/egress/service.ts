@@ -11,6 +11,8 @@ import type { ChannelChoice, Checked, RouteRow } from './store.ts';
 
 const STALE_MS = 10 * 60_000;
 const AT_A_TIME = 50;
+/** No further ones are asked after so long, as other sweeps wait: routes that hang take as long again. */
+const RUN_MS = 20_000;
 
 /**
  * The routes that calls to networks take. A route that is chosen and cannot be used stops what goes over it: the open
@@ -31,8 +33,8 @@ export interface Egress {
   /** The servers that the provider of a route lists; empty where it lists none. */
   places(orgId: string, settingId: string): Promise<readonly Place[]>;
   /**
-   * Checks at most `limit` routes that are in use and were not looked at lately, each on its own; answers how many.
-   * Throws, when all are done, what one of them threw.
+   * Checks at most `limit` routes that are in use and were not looked at lately, each on its own, some at a time;
+   * answers how many. Throws, when those are done, what one of them threw.
    */
   checkDue(limit: number): Promise<number>;
 }
@@ -166,10 +168,15 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
       return (await providers.routes.vpn(adapter, { orgId: row.owner, values }).places?.()) ?? [];
     },
     async checkDue(limit) {
-      const due = await store.claimDueChecks(sql, STALE_MS, Math.min(limit, AT_A_TIME));
-      const checks = await Promise.allSettled(due.map(({ orgId, settingId }) => check(orgId, settingId)));
-      for (const one of checks) if (one.status === 'rejected') throw one.reason;
-      return due.length;
+      const since = clock.monotonic();
+      for (let done = 0; ;) {
+        const most = Math.min(limit - done, AT_A_TIME);
+        const due = await store.claimDueChecks(sql, STALE_MS, most);
+        const checks = await Promise.allSettled(due.map(({ orgId, settingId }) => check(orgId, settingId)));
+        for (const one of checks) if (one.status === 'rejected') throw one.reason;
+        done += due.length;
+        if (due.length < most || done === limit || clock.monotonic() - since > RUN_MS) return done;
+      }
     },
   };
 }

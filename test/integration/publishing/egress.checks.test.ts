@@ -134,6 +134,14 @@ describe('sweep of egress routes', () => {
     for (const org of orgs) expect(await healthOf(shared, org)).toMatchObject({ ok: true });
   });
 
+  test('checks all that are due, also where they are more than it asks at a time', async () => {
+    const shared = await route(proxy, null);
+    const orgs = await Promise.all(Array.from({ length: 60 }, () => newOrg()));
+    await db.sql`update organizations set egress_setting_id = ${shared} where id = any(${orgs}::uuid[])`;
+    await db.sql`update provider_settings set enabled = false where id = ${shared}`; // nobody is asked
+    expect([await egress.checkDue(55), await egress.checkDue(500)]).toEqual([55, 5]);
+  });
+
   test('announces once that a route stops working, and once that it works again', async () => {
     const id = await route();
     await egress.choose(orgId, choiceOf(id), by);
