@@ -516,7 +516,7 @@ try {
         (line) => {
           if (line.includes('must contain at least one test')) throw new Error(`A worker was used twice:\n${line}`);
           const [, verdict, folder = '', number, name = ''] =
-            /^(PASS|FAIL) .*test\/integration\/([\w-]+\/)(?:change-(\d+)\.)?([\w.-]+\.test\.ts)/.exec(line) ?? [];
+            /^(PASS|FAIL) .*test\/integration\/((?:[\w-]+\/)+)(?:change-(\d+)\.)?([\w.-]+\.test\.ts)/.exec(line) ?? [];
           const file = folder + name;
           if (verdict !== undefined) {
             left.delete(number === undefined ? file : nameOf(Number(number), file));

@@ -116,7 +116,7 @@ test('posts create --wait waits for all posts, also where one is gone', async ()
 test.each(['SIGINT', 'SIGTERM'] as const)('%s ends a command that waits for an answer', async (signal) => {
   service.answer = () => undefined;
   const child = spawn(process.execPath, ['--no-warnings', join(import.meta.dirname, 'main.ts'), 'channels'], {
-    env: { ...process.env, ROOKERY_URL: service.url, ROOKERY_API_KEY: 'pm_live_key', XDG_CONFIG_HOME: home },
+    env: { ROOKERY_URL: service.url, ROOKERY_API_KEY: 'pm_live_key', XDG_CONFIG_HOME: home },
     stdio: 'ignore',
   });
   const ended = once(child, 'exit');

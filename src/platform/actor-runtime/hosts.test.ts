@@ -112,19 +112,19 @@ test('what the machine slept through is silence, though the monotonic clock stoo
     address: 'here',
     host: { types: [], activations: () => ({}), mailboxes: () => ({}) } as never,
   });
-  const beat = async () => {
+  const passRest = async () => {
     wakes.shift()!();
     await turn();
   };
   awakeMs = 1_000;
-  await beat();
+  await passRest();
   expect([heartbeat.heartbeatAgeMs(), heartbeat.steadySince()]).toEqual([0, 0]);
 
   sleptMs = nightMs;
   awakeMs = 1_500;
   expect(heartbeat.heartbeatAgeMs()).toBe(nightMs + 500);
   awakeMs = 2_000;
-  await beat();
+  await passRest();
   expect([heartbeat.heartbeatAgeMs(), heartbeat.steadySince()]).toEqual([0, 2_000]); // nothing held before is its own
   expect(done).toEqual(['looked', 'heartbeat', 'heartbeat', 'looked', 'heartbeat']);
 

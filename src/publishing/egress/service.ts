@@ -56,6 +56,21 @@ interface Options {
 
 const missing = () => notFound('Route not found');
 
+/** Checks some at a time until no more are due, or the time is over; answers how many. */
+async function inRounds(
+  clock: Pick<Clock, 'monotonic'>,
+  limit: number,
+  checkSome: (most: number) => Promise<number>,
+): Promise<number> {
+  const since = clock.monotonic();
+  for (let done = 0; ;) {
+    const most = Math.min(limit - done, AT_A_TIME);
+    const count = await checkSome(most);
+    done += count;
+    if (count < most || done === limit || clock.monotonic() - since > RUN_MS) return done;
+  }
+}
+
 export function openEgress({ sql, clock, providers, settings, events }: Options): Egress {
   const pinned = ({ owner, id }: RouteRow) => settings.pinned(owner, 'vpn', id);
 
@@ -167,16 +182,12 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
       const { adapter, values } = await pinned(row);
       return (await providers.routes.vpn(adapter, { orgId: row.owner, values }).places?.()) ?? [];
     },
-    async checkDue(limit) {
-      const since = clock.monotonic();
-      for (let done = 0; ;) {
-        const most = Math.min(limit - done, AT_A_TIME);
+    checkDue: (limit) =>
+      inRounds(clock, limit, async (most) => {
         const due = await store.claimDueChecks(sql, STALE_MS, most);
         const checks = await Promise.allSettled(due.map(({ orgId, settingId }) => check(orgId, settingId)));
         for (const one of checks) if (one.status === 'rejected') throw one.reason;
-        done += due.length;
-        if (due.length < most || done === limit || clock.monotonic() - since > RUN_MS) return done;
-      }
-    },
+        return due.length;
+      }),
   };
 }

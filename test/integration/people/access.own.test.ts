@@ -153,15 +153,15 @@ test('a create asks for posts:create, and of the type `update` for posts:update 
     ['posts:read', 403, 403],
   ] as const) {
     const who = await holder(permission);
-    for (const ask of [
+    for (const send of [
       (body: object) => who.session.post('/posts', body),
       (body: object) => who.key.post('/public/v1/posts', body),
     ])
       expect([
         permission,
-        (await ask(bodyOf('draft', {}))).status,
-        (await ask(bodyOf('update', { id }))).status,
-        (await ask(bodyOf('draft', { id }))).status, // names a post, and is no update
+        (await send(bodyOf('draft', {}))).status,
+        (await send(bodyOf('update', { id }))).status,
+        (await send(bodyOf('draft', { id }))).status, // names a post, and is no update
       ]).toEqual([permission, made, edited, 403]);
   }
 });
