@@ -59,7 +59,7 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   MailTransport: ['delivery/email.'],
   Override: ['delivery/email.'],
   Payments: ['billing/'],
-  PaymentsOf: ['operations/settings-effect.payments', 'billing/'],
+  PaymentsOf: ['billing/operate', 'billing/'],
   PlatformWing: ['operations/closing', 'operations/metrics', 'api/ladder.', 'publishing/posts/api.'],
   Pool: ['operations/settings-effect', 'operations/outages'],
   Reconciler: [
@@ -121,6 +121,7 @@ const OPTION_SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   openAuthTokens: ['billing/operate'],
   openTokens: ['billing/operate'],
   operatorOutbound: ['operations/settings-effect.outbound'],
+  paymentsOff: ['billing/operate'],
   postOptionsOf: ['operations/settings-effect.publishing'],
   providerCatalog: ['providers/catalog.entries'],
   reconciler: ['operations/closing'],

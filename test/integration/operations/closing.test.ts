@@ -190,6 +190,24 @@ describe('a closing process', () => {
       await sql.end({ timeout: 1 });
     }
   });
+
+  test('leaves no connection to the database', async () => {
+    await using db = await testDatabase({ connections: 1 });
+    const others = async (): Promise<number> => {
+      const rows = await db.sql`
+        select
+        from pg_stat_activity
+        where datname = current_database()
+          and backend_type = 'client backend'
+          and pid <> pg_backend_pid()`;
+      return rows.length;
+    };
+    {
+      await using _product = await wholeProduct({ env: { DATABASE_URL: db.url } });
+      expect(await others()).toBeGreaterThan(0);
+    }
+    await eventually('they are closed', async () => (await others()) === 0);
+  });
 });
 
 describe('the engine', () => {
