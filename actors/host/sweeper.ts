@@ -26,7 +26,8 @@ const LONGEST_MS = 60_000;
 
 /**
  * Runs each sweep when its interval is over, in one process at a time, and keeps when it last ran, how that ended and
- * how long it took (HE5). One that ended before its work did goes on with the next look, behind what is due.
+ * how long it took (HE5). One that ended before its work did goes on with the next look of this process, behind what is
+ * due; one that was cut, as the process ends or lost the lease, is due for the next process.
  */
 export function startSweeper({
   sql,
@@ -44,22 +45,24 @@ export function startSweeper({
   async function runWhole({ name, run }: Sweep): Promise<void> {
     const started = clock.monotonic();
     let changed = 0;
-    let isDone = false;
+    let [isDone, isCut] = [false, false];
     unfinished.delete(name);
     let status: 'ok' | 'failed' = 'ok';
     try {
-      for (let round = 0; round < MOST_ROUNDS && !loop.signal.aborted; round++) {
+      for (let round = 0; round < MOST_ROUNDS; round++) {
         const done = await run(limit);
         changed += done;
         isDone = done < limit;
-        if (isDone || clock.monotonic() - started > LONGEST_MS || !(await lease.held())) break;
+        if (isDone || clock.monotonic() - started > LONGEST_MS) break;
+        isCut = loop.signal.aborted || !(await lease.held());
+        if (isCut) break;
       }
     } catch (error) {
       status = 'failed';
       isDone = true;
       log.warn({ sweep: name, err: error }, 'a sweep failed and is made again when its interval is over');
     }
-    if (!isDone && loop.signal.aborted) return; // still due, for the process that follows
+    if (isCut) return; // still due, for the process that follows
     if (!isDone) unfinished.add(name);
     await noteRun(sql, { name, status, durationMs: clock.monotonic() - started, changed });
   }

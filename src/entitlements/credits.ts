@@ -14,8 +14,8 @@ export const openCredits = ({ admit }: Pick<Admission, 'admit'>): Credits => ({
   async takeExport(sql, orgId, ref) {
     await admit(sql, orgId, 'video_exports');
     await sql`
-      insert into credits (id, org_id, type, ref)
-      values (${newId()}, ${orgId}, 'video_export', ${ref})`;
+      insert into credits (id, org_id, type, ref, created_at) -- in the month that it was judged in
+      values (${newId()}, ${orgId}, 'video_export', ${ref}, clock_timestamp())`;
   },
   async giveBackExport(sql, orgId, ref) {
     await sql`delete from credits where org_id = ${orgId} and type = 'video_export' and ref = ${ref}`;

@@ -81,6 +81,7 @@ export function openLifetime({ sql, codes, apply, tasks, lockOrg, enforceLimits,
         await store.endGrace(tx, orgId);
         await store.savePlan(tx, orgId, planOf(row, 'AGENCY', known.jti, true));
         await store.sumPacks(tx, orgId);
+        await enforceLimits(tx, orgId); // packs may have ended while nothing was paid
         await resumePosts(tx, orgId);
         await apply.note(tx, orgId, 'lifetime_redeemed', by, { jti: known.jti, before: row?.tier ?? null });
       });

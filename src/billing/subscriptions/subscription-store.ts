@@ -171,7 +171,7 @@ export async function startGrace(
 export async function endGrace(sql: Sql, orgId: string): Promise<{ wasOver: boolean } | undefined> {
   const [row] = await sql<{ wasOver: boolean }[]>`
     with before as (
-      select id, lapsed or grace_period_end <= now() as was_over
+      select id, lapsed or grace_period_end <= clock_timestamp() as was_over
       from subscriptions
       where org_id = ${orgId}
         and grace_period_end is not null

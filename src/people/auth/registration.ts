@@ -219,7 +219,7 @@ const activate = (
 
 /**
  * Forgets who did not prove the address within seven days, and what was typed then, at most `limit` of each; answers
- * how many of the more. One that cannot be deleted holds up no other.
+ * how many it looked at, of the more. One that cannot be deleted holds up no other.
  */
 async function dropPending({ sql, log }: RegistrationDeps, limit: number): Promise<number> {
   const typed = await pending.dropTyped(sql, limit);
