@@ -314,6 +314,20 @@ describe('a failed payment of packs', () => {
     expect((await state(ann.orgId)).enabled).toHaveLength(13); // those of the plan, and ten of the packs
   });
 
+  test('is ended by a plan for life, which enforces its limits', async () => {
+    const { ann, remote, packs, renew } = await owingPacks();
+    await channels(ann.orgId, 105);
+    for (const one of [remote, packs]) await renew(one, false);
+    await pass(ann, 7);
+    world.processor.end(packs.id);
+    await world.deliverAll();
+    expect((await state(ann.orgId)).enabled).toHaveLength(105); // while nothing is paid nothing is stopped
+    const by = { userId: null, impersonatorId: null, ip: null };
+    const [code] = await world.app.context.payments.mintCodes(by, 1);
+    await world.app.context.payments.redeem(ann.orgId, by, code!);
+    expect((await state(ann.orgId)).enabled).toHaveLength(100);
+  });
+
   test('of a plan for life, which has no grace period, counts no packs once the processor gives up [S219]', async () => {
     const { ann, packs, renew } = await owingPacks();
     await world.sql`update subscriptions set is_lifetime = true, processor_id = null where org_id = ${ann.orgId}`;

@@ -224,6 +224,21 @@ describe('the sweeper', () => {
     expect(await run('cut')).toMatchObject({ lastRunAt: null });
   });
 
+  test('leaves a sweep due for the process that has the lease, where it was lost meanwhile', async () => {
+    let asked = 0;
+    const lost = sweep('lost', {
+      async run(limit) {
+        asked = 1;
+        return limit;
+      },
+    });
+    const held = async () => (asked === 0 ? true : ++asked < 2);
+    const options = { sql: db.sql, sweeps: [lost], clock: systemClock, log: quietLog(), tickMs: 1 };
+    await using _sweeper = startSweeper({ ...options, lease: { held, release: async () => {} } });
+    await eventually('it looks again', () => asked > 3);
+    expect(await run('lost')).toMatchObject({ lastRunAt: null });
+  });
+
   test('goes on with the others when one sweep fails, and says so', async () => {
     const fine = sweep('b fine');
     await withSweeps([sweep('a broken', { run: () => Promise.reject(new Error('broken')) }), fine], async (sweeper) =>
