@@ -28,7 +28,7 @@ export class RookeryError extends Error {
   }
 }
 
-/** Nobody answered. Whether the request had an effect is not known. */
+/** Nobody answered, or something else than the API. Whether the request had an effect is not known. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }

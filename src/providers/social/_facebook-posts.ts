@@ -4,6 +4,7 @@ import { Canonical } from './_articles.ts';
 import type { Media, Operations, Post, Published } from './_contract.ts';
 import { type Edge, findVideo, finishVideo, pollVideo, prepareVideo, Saved } from './_facebook-video.ts';
 import { fitted } from './_files.ts';
+import { sinceThen } from './_lists.ts';
 import { Id, listOf, removeNode } from './_meta-graph.ts';
 
 export const Settings = z.looseObject({
@@ -50,19 +51,17 @@ const isFile = ({ type, media_type: media }: z.output<typeof Attachment>): boole
   (media === 'photo' || media === 'video') && !/(?:^|_)share(?:_|$)/.test(type ?? '');
 const filesOf = ({ attachments }: z.output<typeof OwnPost>): number =>
   (attachments?.data ?? []).reduce((sum, one) => sum + (one.subattachments?.data.length ?? (isFile(one) ? 1 : 0)), 0);
+const NEWEST = 100;
 /** Posts of the page with the same text and as many files. */
 async function ownPosts({ http, account, post, since }: Call & { post: Post; since: Date }) {
   const fields =
     'id,permalink_url,message,created_time,attachments{type,media_type,subattachments.limit(30){media_type}}';
   const seconds = String(Math.floor(since.getTime() / 1000));
   const { data } = await http.get(`/${account}/published_posts`, listOf(OwnPost), {
-    query: { fields, since: seconds, limit: '100' },
+    query: { fields, since: seconds, limit: String(NEWEST) },
   });
-  return data
-    .filter(
-      (one) =>
-        one.created_time >= since && one.message.trim() === post.text.trim() && filesOf(one) === post.media.length,
-    )
+  return sinceThen(data, NEWEST, (one) => one.created_time >= since)
+    .filter((one) => one.message.trim() === post.text.trim() && filesOf(one) === post.media.length)
     .map(published);
 }
 

@@ -5,6 +5,7 @@ import type { Operations, Polled, Post, Published } from './_contract.ts';
 import { fitted } from './_files.ts';
 import { locationOf } from './_gmb-locations.ts';
 import { publicUrlOf } from './_limits.ts';
+import { sinceThen } from './_lists.ts';
 
 const date = z.union([z.literal(''), z.iso.date()]).optional();
 const time = z.union([z.literal(''), z.iso.time({ precision: -1 })]).optional();
@@ -89,7 +90,7 @@ const LocalPost = z.object({
   media: z.array(z.unknown()).default([]),
 });
 const LocalPosts = z.object({ localPosts: z.array(LocalPost).default([]) });
-const PAGE = '100';
+const PAGE = 100;
 const POLL_MS = 30_000;
 const Saved = z.object({ name: z.string() });
 const published = ({ name, searchUrl }: z.output<typeof LocalPost>): Published => ({ id: name, url: searchUrl ?? '' });
@@ -119,13 +120,12 @@ export const gmbPosts = {
   },
   async find({ http, values, post, since }) {
     const { localPosts } = await http.get(`/${locationOf(values)}/localPosts`, LocalPosts, {
-      query: { pageSize: PAGE },
+      query: { pageSize: String(PAGE) },
     });
-    const similar = localPosts.filter(
-      ({ summary = '', createTime, media, state }) =>
+    const isSince = ({ createTime }: (typeof localPosts)[number]) => createTime !== undefined && createTime >= since;
+    const similar = sinceThen(localPosts, PAGE, isSince).filter(
+      ({ summary = '', media, state }) =>
         state !== 'REJECTED' &&
-        createTime !== undefined &&
-        createTime >= since &&
         summary.trim() === post.text.trim() && // Google leaves out a summary without text
         media.length === post.media.length,
     );

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CommentPage, CommentRead, Connection, LookUp, NewComment, Published } from './_contract.ts';
 import { addressOf, encodedUrn } from './_linkedin.ts';
-import { allPages } from './_lists.ts';
+import { wholeList } from './_lists.ts';
 import { topOf } from './_top.ts';
 
 const PAGE = 50;
@@ -57,7 +57,7 @@ export async function findComments({
   ...call
 }: Commenting & Pick<LookUp, 'since'>): Promise<Published[]> {
   const top = topOf(call);
-  const all = await allPages(MOST_PAGES, async (start) => {
+  const all = await wholeList(MOST_PAGES, async (start) => {
     const query = { start, count: String(PAGE) };
     const { elements: items } = await http.get(below(top ?? published.id), Comments, { query });
     return { items, next: items.length < PAGE ? undefined : String(Number(start ?? 0) + PAGE) };

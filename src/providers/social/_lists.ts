@@ -16,12 +16,24 @@ export async function allPages<T>(
   return all;
 }
 
+/** The same of a whole list: refused where there are more pages, since then nobody can tell what is absent. */
+export function wholeList<T>(
+  most: number,
+  read: (cursor: string | undefined) => Promise<{ items: readonly T[]; next?: string | null | undefined }>,
+): Promise<T[]> {
+  let pages = 0;
+  return allPages(Infinity, (cursor) => {
+    if (pages++ === most) throw refused('unavailable', `There are more than ${most} pages`);
+    return read(cursor);
+  });
+}
+
 /**
  * Answers those of a page, newest first, that a look-up is about. Where these are all of `most`, what is sought may be
  * behind them: nobody can tell that it is absent, after which it would be made a second time.
  */
 export function sinceThen<T>(page: readonly T[], most: number, isSince: (one: T) => boolean): T[] {
   const since = page.filter(isSince);
-  if (since.length >= most) throw refused('unavailable', `The account has made ${most} or more since then`);
+  if (since.length >= most) throw refused('unavailable', `There are ${most} or more since then`);
   return since;
 }

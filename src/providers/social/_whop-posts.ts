@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
 import type { Operations, Published } from './_contract.ts';
+import { sinceThen } from './_lists.ts';
 import { prepareFiles, Saved } from './_whop-files.ts';
 import { experienceOf, ForumPost, PAGE, Posts, published, type Read } from './_whop-reading.ts';
 
@@ -25,11 +26,8 @@ async function ownPosts({ http, account, experience, parent, since, fits }: Look
   const { data } = await http.get('/forum_posts', Posts, {
     query: { experience_id: experience, parent_id: parent, first: PAGE },
   });
-  return data
-    .filter(
-      (one) =>
-        one.user.id === account && one.created_at >= since && (one.parent_id ?? undefined) === parent && fits(one),
-    )
+  return sinceThen(data, Number(PAGE), (one) => one.created_at >= since)
+    .filter((one) => one.user.id === account && (one.parent_id ?? undefined) === parent && fits(one))
     .map(({ id }) => published(experience, id));
 }
 

@@ -4,6 +4,7 @@ import type { Field } from '../kit/declare/fields.ts';
 import { shownText } from '../../platform/content/index.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
 import type { CommentTold, Operations } from './_contract.ts';
+import { sinceThen } from './_lists.ts';
 import { Entry, publishedAs } from './_wordpress-post.ts';
 
 const PAGE = 100;
@@ -68,8 +69,8 @@ export const wordpressComments = {
       // one that is held for moderation is made, too, and is not listed by itself
       const query = { post: id, author, status: 'all', order: 'desc', per_page: String(PAGE) };
       const comments = await http.get('/wp/v2/comments', z.array(Comment), { query });
-      return comments
-        .filter((one) => one.date_gmt >= since && one.parent === Number(parent?.id ?? 0))
+      return sinceThen(comments, PAGE, (one) => one.date_gmt >= since)
+        .filter((one) => one.parent === Number(parent?.id ?? 0))
         .filter(({ content }) => lettersOf(shownText(content.rendered)) === lettersOf(post.plain))
         .map((one) => publishedAs(placeAt(values), one));
     },

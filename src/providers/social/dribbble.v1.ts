@@ -5,12 +5,13 @@ import { Title } from './_articles.ts';
 import { NUMBER_ID } from './_bounds.ts';
 import { type Published, social } from './_contract.ts';
 import { fitted } from './_files.ts';
+import { sinceThen } from './_lists.ts';
 import { seriesOfNow } from './_series.ts';
 import { listing } from './_tools.ts';
 
 const RULES = { maxBytes: 8_000_000, maxPixels: 1_600 * 1_200, types: ['image/jpeg', 'image/png', 'image/gif'] };
 const POLL_MS = 3_000;
-const PAGE = '100';
+const PAGE = 100;
 
 const User = z.object({
   id: z.number(),
@@ -94,9 +95,9 @@ export default social({
   async find({ http, post, saved, since, settings: { title } }) {
     const { id } = Saved.parse(saved);
     if (id !== undefined) return { id, url: `https://dribbble.com/shots/${id}` };
-    const own = await http.get('/user/shots', z.array(Own), { query: { per_page: PAGE } });
-    return own
-      .filter((shot) => shot.published_at && shot.published_at >= since && shot.title === title)
+    const own = await http.get('/user/shots', z.array(Own), { query: { per_page: String(PAGE) } });
+    return sinceThen(own, PAGE, (shot) => !!shot.published_at && shot.published_at >= since)
+      .filter((shot) => shot.title === title)
       .filter(({ description }) => sameText(description ?? '', post.plain))
       .map(published);
   },

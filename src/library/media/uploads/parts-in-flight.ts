@@ -61,7 +61,8 @@ export function openPartsInFlight(clock: Pick<Clock, 'monotonic'>) {
           return total;
         },
         async arrived(part) {
-          (await lists.get(uploadId)?.sizes)?.set(number, part.bytes);
+          const sizes = await lists.get(uploadId)?.sizes.catch(() => undefined); // whoever listed is told
+          sizes?.set(number, part.bytes);
         },
         [Symbol.dispose]() {
           if (parts.get(number) !== mine) return; // another sending took its place
