@@ -214,7 +214,7 @@ async function tumblr({ account: blog }) {
     pages: () => client.userInfo(),
     'publish text': () => send({ content: [words] }),
     'publish picture': ({ media: [file] }) => send({ content: [{ type: 'image', media: storedOf(file), alt_text: file.alt }, words], tags: ['go', 'web'] }),
-    repost: async () => client.createPost(blog, { state: 'published', content: [], parent_tumblelog_uuid: 'bob', parent_post_id: '5', reblog_key: 'key5' }),
+    repost: async () => client.createPost(blog, { state: 'published', content: [], parent_tumblelog_uuid: 't:9bob', parent_post_id: '5', reblog_key: 'key5' }),
     'find text': () => client.blogPosts(blog, { limit: 20, npf: true }),
     remove: ({ id }) => client.deletePost(blog, id),
   };
