@@ -25,7 +25,6 @@ const UNITS = [
 ] as const;
 /** No picture that an operation starts from makes more tokens. */
 const PICTURE_TOKENS = 8_000;
-
 const HAN = /\p{Script=Han}/gu;
 /** The characters of a text as its price counts them. */
 function charactersOf(text: string, counted: Takes['counted']): number {
