@@ -61,7 +61,7 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   Payments: ['billing/'],
   PaymentsOf: ['billing/operate', 'billing/'],
   PlatformWing: ['operations/closing', 'operations/metrics', 'api/ladder.', 'publishing/posts/api.'],
-  Pool: ['operations/settings-effect', 'operations/outages'],
+  Pool: ['operations/closing', 'operations/settings-effect', 'operations/outages'],
   Reconciler: [
     'publishing/dispatch/reconciler',
     'delivery/webhooks.delivery',

@@ -4,17 +4,27 @@ import type { Sql } from '../db/index.ts';
 import { type Clock, systemClock } from '../kernel/index.ts';
 import { startHeartbeat } from './hosts.ts';
 
+const QUIET = { debug() {}, info() {}, warn() {}, error() {} };
+const ME = {
+  incarnation: 'me',
+  engine: 'embedded',
+  address: 'here',
+  host: { types: [], activations: () => ({}), mailboxes: () => ({}) } as never,
+} as const;
+/** A database that is asked for outages, and told of heartbeats. */
+const database = (answer: (isOutage: boolean) => object[]): Sql =>
+  Object.assign(async (parts: readonly string[]) => answer(parts.join('').includes('actor_outages')), {
+    json: (value: unknown) => value,
+  }) as unknown as Sql;
+
 test('a heartbeat with a lost connection is sent again at once, one without an answer every second', async () => {
   const arrives = [true, true, false, true, false, false, false];
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
-  const sql = Object.assign(
-    async (parts: readonly string[]) => {
-      if (parts.join('').includes('actor_outages')) return [];
-      if (arrives.shift() === false) throw Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' });
-      return [{ at: new Date() }];
-    },
-    { json: (value: unknown) => value },
-  ) as unknown as Sql;
+  const sql = database((isOutage) => {
+    if (isOutage) return [];
+    if (arrives.shift() === false) throw Object.assign(new Error('lost'), { code: 'CONNECTION_CLOSED' });
+    return [{ at: new Date() }];
+  });
   const rests: number[] = [];
   const clock: Clock = {
     ...systemClock,
@@ -28,11 +38,8 @@ test('a heartbeat with a lost connection is sent again at once, one without an a
   await startHeartbeat({
     sql,
     clock,
-    log: { debug() {}, info() {}, warn: (_detail, message) => void warned.push(message), error() {} },
-    incarnation: 'me',
-    engine: 'embedded',
-    address: 'here',
-    host: { types: [], activations: () => ({}), mailboxes: () => ({}) } as never,
+    log: { ...QUIET, warn: (_detail, message) => void warned.push(message) },
+    ...ME,
   });
   await over;
   expect(rests).toEqual([1_000, 1_000, 100, 1_000, 100, 1_000]);
@@ -43,14 +50,10 @@ test('an outage that ends is judged before the next heartbeat, and again where t
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   const done: string[] = [];
   let silentMs = 0;
-  const sql = Object.assign(
-    async (parts: readonly string[]) => {
-      const isOutage = parts.join('').includes('actor_outages');
-      done.push(isOutage ? 'looked' : 'heartbeat');
-      return isOutage ? [{ beganAt: new Date(0), endedAt: new Date(silentMs) }] : [{ at: new Date() }];
-    },
-    { json: (value: unknown) => value },
-  ) as unknown as Sql;
+  const sql = database((isOutage) => {
+    done.push(isOutage ? 'looked' : 'heartbeat');
+    return isOutage ? [{ beganAt: new Date(0), endedAt: new Date(silentMs) }] : [{ at: new Date() }];
+  });
   const rounds = [1_000, 59_000, 70_000, 100];
   const clock: Clock = {
     ...systemClock,
@@ -68,11 +71,8 @@ test('an outage that ends is judged before the next heartbeat, and again where t
   await startHeartbeat({
     sql,
     clock,
-    log: { debug() {}, info() {}, warn() {}, error() {} },
-    incarnation: 'me',
-    engine: 'embedded',
-    address: 'here',
-    host: { types: [], activations: () => ({}), mailboxes: () => ({}) } as never,
+    log: QUIET,
+    ...ME,
     async afterOutage() {
       done.push('judged');
       if (++judged === 2) throw new Error('The database went away again');
@@ -95,22 +95,15 @@ test('what the machine slept through is silence, though the monotonic clock stoo
     now: () => new Date(awakeMs + sleptMs),
     sleep: () => new Promise((wake) => wakes.push(wake)),
   };
-  const sql = Object.assign(
-    async (parts: readonly string[]) => {
-      const isOutage = parts.join('').includes('actor_outages');
-      done.push(isOutage ? 'looked' : 'heartbeat');
-      return isOutage ? [] : [{ at: clock.now() }];
-    },
-    { json: (value: unknown) => value },
-  ) as unknown as Sql;
+  const sql = database((isOutage) => {
+    done.push(isOutage ? 'looked' : 'heartbeat');
+    return isOutage ? [] : [{ at: clock.now() }];
+  });
   const heartbeat = await startHeartbeat({
     sql,
     clock,
-    log: { debug() {}, info() {}, warn() {}, error() {} },
-    incarnation: 'me',
-    engine: 'embedded',
-    address: 'here',
-    host: { types: [], activations: () => ({}), mailboxes: () => ({}) } as never,
+    log: QUIET,
+    ...ME,
   });
   const passRest = async () => {
     wakes.shift()!();

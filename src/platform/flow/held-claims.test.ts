@@ -54,21 +54,16 @@ test('claims are prolonged while they are held, and one that another process has
   expect(asked).toEqual([['a', 'b'], ['a']]);
 });
 
-test('a claim that cannot be prolonged is aborted when its lease is over, and no earlier', async () => {
-  const { held, failed, passes } = holding(() => {
-    throw new Error('away');
-  });
-  using _held = held;
-  const { signal } = held.take(row('a'));
-  await passes(LEASE_MS);
-  expect(signal.aborted).toBe(false);
-  await passes(LEASE_MS / 2);
-  expect(signal.aborted).toBe(true);
-  expect(failed.length).toBeGreaterThan(1);
-});
-
-test('a claim is aborted when its lease is over, also while its renewal has no answer', async () => {
-  const { held, failed, passes } = holding(() => new Promise(() => {}));
+test.each([
+  [
+    'cannot be prolonged',
+    () => {
+      throw new Error('away');
+    },
+  ],
+  ['has no answer to its renewal', () => new Promise<never>(() => {})],
+])('a claim that %s is aborted when its lease is over, and no earlier', async (_what, renew) => {
+  const { held, failed, passes } = holding(renew);
   using _held = held;
   const { signal } = held.take(row('a'));
   await passes(LEASE_MS);
