@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { Context } from '../src/context.ts';
 import type { AppError } from '../src/platform/kernel/index.ts';
 import { sendJson } from './http/answer.ts';
-import { openAtWork } from './http/at-work.ts';
+import { openAtWork, openWholeLists } from './http/at-work.ts';
 import { BODY_MS } from './http/body.ts';
 import { cookieWriter } from './http/cookies.ts';
 import { consoleOrigins, setCorsHeaders } from './http/cors.ts';
@@ -55,6 +55,7 @@ export function createApp(
     bodyMs,
     largeBodies: openLargeBodies(),
     atWork: openAtWork(atWork),
+    wholeLists: openWholeLists(),
   };
   const origins = consoleOrigins(config.http);
   const checkHost = hostCheck(config);

@@ -12,6 +12,15 @@ const AT_WORK = 4_000;
 /** Opens the places for handlers; one organization has half of them, and nobody waits for one. */
 export const openAtWork = (total = AT_WORK): Limiter => openLimiter({ total, perOwner: 'share', waiting: 0 });
 
+/** Whole lists that wait in one process; an organization has half of these places. */
+const LISTS_WAITING = 200;
+
+/**
+ * Opens the place for lists of any length. One of ten thousand posts keeps processor and database busy for a tenth of a
+ * second, so that many at a time would hold up whatever else the process does, such as publishing.
+ */
+export const openWholeLists = (): Limiter => openLimiter({ total: 1, waiting: LISTS_WAITING });
+
 /**
  * Takes a place for the handler of a request. Streams have none: they last as long as somebody listens or sends, and
  * each is a connection, which are counted; and a place is given back before a file or a CSV is sent.

@@ -40,6 +40,8 @@ export interface Tools {
   largeBodies: LargeBodies;
   /** Places for handlers. */
   atWork: Limiter;
+  /** The place for lists of any length. */
+  wholeLists: Limiter;
 }
 
 /** Chooses the rooms of a route out of all there are, once. */
@@ -175,6 +177,7 @@ async function perform(
   }
   if (route.revision && (await isUnchangedList(exchange, route.revision(call), context)))
     return sendJson(exchange, 304, '');
+  using _alone = route.isWhole?.(call) ? await tools.wholeLists.enter(call.principal.orgId) : undefined;
   const result: unknown = await route.handle(call);
   const answer: unknown = route.present(result);
   const status = exchange.status ?? successStatus(route);

@@ -209,6 +209,11 @@ export interface Declaration<
    */
   revision?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): string;
   /**
+   * Whether a list is asked for as a whole, of whatever length: a process makes one at a time, for organizations in
+   * turn, and refuses with 503 `busy` where too many wait.
+   */
+  isWhole?(call: Call<R, z.output<B>, z.output<Q>, z.output<P>>): boolean;
+  /**
    * The route is to be removed: since when clients are told so, and the day from which it may be gone, at least 180 days
    * later (S22). Both as `YYYY-MM-DD`.
    */

@@ -44,13 +44,16 @@ async function listBy<Post>(
   list: (orgId: string, filter: ListFilter) => Promise<ListPart<Post>>,
   { rooms, principal, query }: ListCall,
 ): Promise<Listed<Post>> {
-  const isPart = query.limit !== undefined || query.cursor !== undefined;
+  const isPart = !isWholeList({ query });
   const { posts, next } = await list(principal.orgId, {
     ...rangeOf(query, rooms.clock.now()),
     ...(isPart && { limit: query.limit ?? 1_000, after: query.cursor }),
   });
   return { posts, ...(isPart && { nextCursor: next ? cursorOf(next) : null }) };
 }
+/** Neither a part of a range is asked for nor what follows one. */
+export const isWholeList = ({ query }: { query: Pick<z.output<typeof Range>, 'limit' | 'cursor'> }): boolean =>
+  query.limit === undefined && query.cursor === undefined;
 /** A range without dates moves with the clock, a minute at a time, so that a list can be the same twice. */
 export function revisionOfList({ rooms, query }: ListCall): string {
   const { from, to } = rangeOf(query, rooms.clock.now());

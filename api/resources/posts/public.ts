@@ -1,7 +1,7 @@
 import { routesOf } from '../../http/route.ts';
 import { brakeRoutes } from './brake.handlers.ts';
 import { bulkRoutes } from './bulk.handlers.ts';
-import { listBriefly, postRoutes, revisionOfList } from './handlers.ts';
+import { isWholeList, listBriefly, postRoutes, revisionOfList } from './handlers.ts';
 import { preflightRoute } from './preflight.handlers.ts';
 import {
   listOf,
@@ -34,6 +34,7 @@ export default [
     query: Range.omit({ state: true }),
     answer: listOf(PublicPost),
     revision: (call) => revisionOfList({ ...call, query: { ...call.query, state: undefined } }),
+    isWhole: isWholeList,
     handle: (call) => listBriefly({ ...call, query: { ...call.query, state: undefined } }),
     present: ({ posts, ...more }) => ({ posts: posts.map(presentPublicPost), ...more }),
   }),

@@ -4,7 +4,7 @@ import { authorOf } from '../../http/own.ts';
 import { routesOf } from '../../http/route.ts';
 import { approvalRoutes } from './approval.handlers.ts';
 import { brakeRoutes } from './brake.handlers.ts';
-import { listPosts, postRoutes, revisionOfList, updatable } from './handlers.ts';
+import { isWholeList, listPosts, postRoutes, revisionOfList, updatable } from './handlers.ts';
 import { noteRoutes } from './notes.handlers.ts';
 import {
   listOf,
@@ -47,6 +47,7 @@ export default [
     query: Range,
     answer: listOf(Post),
     revision: revisionOfList,
+    isWhole: isWholeList,
     handle: listPosts,
     present: ({ posts, ...more }) => ({ posts: posts.map(presentPost), ...more }),
   }),

@@ -188,6 +188,37 @@ describe('the API', () => {
     expect((await ask(ann)).status).toBe(200);
   });
 
+  test('makes one list of any length at a time, and parts of lists beside it [R15]', async () => {
+    await using db = await testDatabase();
+    const door = gate();
+    let [begun, parts, now, most] = [0, 0, 0, 0];
+    const gated = routes.map((route) =>
+      route.path !== '/public/v1/posts' || route.method !== 'get'
+        ? route
+        : {
+            ...route,
+            async handle({ query }: Parameters<typeof route.handle>[0]) {
+              if (query.limit === undefined) {
+                begun += 1;
+                most = Math.max(most, ++now);
+                await door.passed;
+                now -= 1;
+              } else parts += 1;
+              return { posts: [] };
+            },
+          },
+    );
+    await using app = await testApp({ sql: db.sql, routes: gated });
+    const keys = await Promise.all([app.signUp(), app.signUp()].map(async (one) => (await one).withKey()));
+    const lists = keys.flatMap((key) => [1, 2, 3].map(() => key.get('/public/v1/posts')));
+    await eventually('one is made', () => begun === 1);
+    for (const key of keys) expect((await key.get('/public/v1/posts?limit=5')).status).toBe(200);
+    expect([begun, parts]).toEqual([1, 2]);
+    door.open();
+    for (const { status } of await Promise.all(lists)) expect(status).toBe(200);
+    expect([begun, most]).toEqual([6, 1]);
+  });
+
   type Text = () => AsyncGenerator<string>;
   const slow: Record<string, (text: Text) => Partial<(typeof probes)[number]>> = {
     'a file': (text) => ({ present: () => Readable.from(text()) }),
