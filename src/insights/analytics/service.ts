@@ -17,6 +17,7 @@ import * as reading from './reading/reading.ts';
 import { deleteOldNotes, deleteOldPostDays, rollUpWeeks } from './retention-store.ts';
 import { tellWeeks } from './collecting/summary.ts';
 import { replanSummaries } from './collecting/summary-store.ts';
+import { atOnce, openTurns } from './collecting/turns.ts';
 
 /** Channels of one process that are read at a time. */
 const AT_ONCE = 8;
@@ -47,21 +48,23 @@ async function runCollections(deps: AnalyticsDeps, limit: number): Promise<numbe
 /** Reads channels that are due, at most so many at once; answers how many. */
 async function collectDue(deps: AnalyticsDeps, limit: number): Promise<number> {
   const claimed = await claimCollections(deps.sql, newId(), limit);
-  await Promise.all(claimed.map((collection) => collectChannel(deps, collection)));
+  await Promise.all(claimed.map((collection) => collectChannel(deps, collection, atOnce)));
   return claimed.length;
 }
 
-const startCollecting = (deps: AnalyticsDeps) =>
-  startWorker({
+function startCollecting(deps: AnalyticsDeps) {
+  const turns = openTurns(deps.clock);
+  return startWorker({
     clock: deps.clock,
     concurrency: AT_ONCE,
     restMs: REST_MS,
     claim: (limit) => claimCollections(deps.sql, newId(), limit),
-    work: (collection) => collectChannel(deps, collection),
+    work: (collection) => collectChannel(deps, collection, turns),
     onWorkError: (err, { channelId }) =>
       deps.log.warn({ err, channelId }, 'the numbers of a channel could not be kept, and are read again'),
     onClaimError: (err) => deps.log.warn({ err }, 'channels that are due could not be claimed, repeated in 5 s'),
   });
+}
 
 async function rollUp({ sql, retention }: AnalyticsDeps, limit: number): Promise<number> {
   const notes = await deleteOldNotes(sql, retention.channelDays, limit);

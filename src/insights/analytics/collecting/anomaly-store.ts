@@ -14,17 +14,27 @@ export interface AnomalyRow extends AnomalyKey, Deviation {
   topPostId: string | null;
 }
 
-interface SeriesRow extends AnomalyKey {
+export interface SeriesRow extends AnomalyKey {
   integrationName: string;
   value: number;
 }
 
-/** The days of an organization that can be compared: what posts gained since before a gap is more than a day. */
-export const findSeries = (sql: Sql, orgId: string, { from, to }: DayRange): Promise<SeriesRow[]> => sql<SeriesRow[]>`
+export const findChannelIds = async (sql: Sql, orgId: string): Promise<string[]> =>
+  (await sql<{ id: string }[]>`select id from channels where org_id = ${orgId} and deleted_at is null`).map(
+    ({ id }) => id,
+  );
+
+/** The days of channels that can be compared: what posts gained since before a gap is more than a day. */
+export const findSeries = (
+  sql: Sql,
+  { orgId, channelIds }: { orgId: string; channelIds: readonly string[] },
+  { from, to }: DayRange,
+): Promise<SeriesRow[]> => sql<SeriesRow[]>`
   select d.channel_id as "integrationId", c.name as "integrationName", d.metric, d.date::text as date, d.value
   from analytics_days d
   join channels c on c.id = d.channel_id and c.org_id = d.org_id and c.deleted_at is null
   where d.org_id = ${orgId}
+    and d.channel_id = any(${[...channelIds]}::uuid[])
     and d.date between ${from}::date and ${to}::date
     and not (
       d.derived

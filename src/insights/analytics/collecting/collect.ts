@@ -4,14 +4,15 @@ import {
   type Collection,
   COLLECTION_CLAIM_MS,
   endCollection,
-  giveUpCollection,
+  hasChannelsLeft,
   postponeCollection,
 } from './collection-store.ts';
 import { completeRun } from './complete.ts';
 import { plusDays, utcDayOf } from '../days.ts';
 import { type AnalyticsDeps, hasNumbers } from '../deps.ts';
-import { CHANNEL_DAYS, countsOfPost, FLOWS, toldOfChannel } from '../rules.ts';
-import { type CountedPost, deriveDays, findReleasedPosts, upsertDays, upsertPostDays } from './snapshot-store.ts';
+import { CHANNEL_DAYS, countsOfPost, FLOWS, type Point, toldOfChannel } from '../rules.ts';
+import { type CountedPost, findReleasedPosts, upsertDays, upsertPostDays } from './snapshot-store.ts';
+import type { Turns } from './turns.ts';
 
 /** A channel that could not be read is tried three more times, an hour apart. */
 const MORE_TRIES = 3;
@@ -19,7 +20,7 @@ const AGAIN_MS = 3_600_000;
 /** Calls for counts of posts in one collection of a channel, and how long they may take. */
 const MOST_PAGES = 300;
 const PATIENCE_MS = 5 * 60_000;
-/** Posts whose counts are read in one call, whatever the network takes. */
+/** Posts whose counts are read in one call, whatever the network takes, and written in one statement. */
 const MOST_AT_ONCE = 1_000;
 
 type Failed = NonNullable<Awaited<ReturnType<AnalyticsDeps['posts']['readWithoutSlot']>>>;
@@ -30,22 +31,28 @@ interface Reading {
   collection: Collection;
   adapter: SocialAdapter;
   caller: WithoutSlot;
+  turns: Turns;
 }
 
-/** Reads the numbers of a claimed channel, and completes the run of its organization where it was the last. */
-export async function collectChannel(deps: AnalyticsDeps, collection: Collection): Promise<void> {
-  await settle(deps, collection, await read(deps, collection));
-  await completeRun(deps, collection);
+/**
+ * Reads the numbers of a claimed channel, and completes the run of its organization where it was the last. `turns`:
+ * what keeps its statements behind those of publishing.
+ */
+export async function collectChannel(deps: AnalyticsDeps, collection: Collection, turns: Turns): Promise<void> {
+  const done = await read(deps, collection, turns);
+  await turns(() => settle(deps, collection, done));
+  if (await hasChannelsLeft(deps.sql, collection)) return;
+  await turns(() => completeRun(deps, collection));
 }
 
-async function read(deps: AnalyticsDeps, collection: Collection): Promise<Read> {
+async function read(deps: AnalyticsDeps, collection: Collection, turns: Turns): Promise<Read> {
   const { orgId, channelId, channel, needsLogin } = collection;
   if (!channel) return 'not wanted';
   if (needsLogin) return { failed: { kind: 'reauthorize', message: 'The channel needs a new login' }, flows: [] };
   const adapter = deps.channels.adapterOf(channel);
   if (!adapter || !hasNumbers(deps, adapter)) return 'not wanted';
   const caller = { orgId, channelId, channel, heldSince: deps.clock.monotonic(), leaseMs: COLLECTION_CLAIM_MS };
-  const reading = { collection, adapter, caller };
+  const reading = { collection, adapter, caller, turns };
   const days = await readDays(deps, reading);
   if (days.failed && !isOfThisCall(days.failed)) return { ...days, flows: [] };
   const failed = await readPosts(deps, reading);
@@ -58,48 +65,58 @@ const isOfThisCall = ({ kind }: Failed): boolean => kind === 'rejected' || kind 
 
 async function readDays(
   { posts, clock, sql, log }: AnalyticsDeps,
-  { collection, adapter, caller }: Reading,
+  { collection, adapter, caller, turns }: Reading,
 ): Promise<{ own: ReadonlySet<string>; failed: Failed | undefined }> {
   let own: ReadonlySet<string> = new Set<string>();
   if (!adapter.channelMetrics) return { own, failed: undefined };
   const days = { from: plusDays(collection.day, 1 - CHANNEL_DAYS), to: collection.day };
+  let points: readonly Point[] = [];
   const failed = await posts.readWithoutSlot(caller, async ({ social }) => {
     const told = toldOfChannel((await social.channelMetrics?.(days)) ?? [], days, utcDayOf(clock.now()));
     if (told.leftOut.length > 0)
       log.warn({ provider: adapter.id, metrics: told.leftOut }, 'a network told values that are no counts: left out');
-    if (told.points.length > 0) await upsertDays(sql, collection, told.points);
-    own = told.own;
+    ({ points, own } = told);
   });
+  if (points.length > 0) await turns(() => upsertDays(sql, collection, points));
   return { own, failed };
 }
 
 /** Reads the counts of the channel's posts, as many as the network takes in a call; undefined: all that can be had. */
-async function readPosts(deps: AnalyticsDeps, { collection, adapter, caller }: Reading): Promise<Failed | undefined> {
+async function readPosts(
+  deps: AnalyticsDeps,
+  { collection, adapter, caller, turns }: Reading,
+): Promise<Failed | undefined> {
   const { sql, clock, posts, postDaysBack, mostPages } = deps;
   if (!adapter.metrics) return undefined;
   const atOnce = Math.min(adapter.metricsAtOnce ?? 1, MOST_AT_ONCE);
   const limit = atOnce * Math.min(mostPages[adapter.id] ?? MOST_PAGES, MOST_PAGES);
-  const wanted = await findReleasedPosts(sql, collection, { daysBack: postDaysBack, limit });
+  const wanted = await turns(() => findReleasedPosts(sql, collection, { daysBack: postDaysBack, limit }));
   const ids = new Map(wanted.map(({ id, release }) => [release.id, id]));
+  const counted = new Map<string, CountedPost>();
+  const keep = async () => {
+    if (counted.size > 0) await turns(() => upsertPostDays(sql, collection, [...counted.values()]));
+    counted.clear();
+  };
   const since = clock.monotonic();
   for (let at = 0; at < wanted.length && clock.monotonic() - since < PATIENCE_MS; at += atOnce) {
     const page: Published[] = wanted.slice(at, at + atOnce).map(({ release }) => release);
     const failed = await posts.readWithoutSlot(caller, async ({ social }) => {
-      const counted = new Map<string, CountedPost>();
       for (const { id: release, counts } of (await social.metrics?.(page)) ?? []) {
         const id = ids.get(release);
         if (id !== undefined) counted.set(id, { id, counts: countsOfPost(counts) });
       }
-      if (counted.size > 0) await upsertPostDays(sql, collection, [...counted.values()]);
     });
-    if (failed && !isOfThisCall(failed)) return failed;
+    const isEnd = failed && !isOfThisCall(failed);
+    if (isEnd || counted.size >= MOST_AT_ONCE) await keep();
+    if (isEnd) return failed;
   }
+  await keep();
   return undefined;
 }
 
 async function settle({ sql, channels }: AnalyticsDeps, collection: Collection, done: Read): Promise<void> {
   const { orgId, channelId, channel, failures } = collection;
-  if (done === 'not wanted') return void (await endCollection(sql, collection));
+  if (done === 'not wanted') return endCollection(sql, collection, { flows: [] });
   const { failed, flows } = done;
   if (failed?.kind === 'paced')
     return void (await postponeCollection(sql, collection, { ms: failed.againMs, failures }));
@@ -107,10 +124,5 @@ async function settle({ sql, channels }: AnalyticsDeps, collection: Collection, 
     await channels.needsLogin(orgId, channelId, failed.message, channel.credentials);
   else if (failed && failures < MORE_TRIES)
     return void (await postponeCollection(sql, collection, { ms: AGAIN_MS, failures: failures + 1 }));
-  await sql.begin(async (tx) => {
-    const isOurs = failed
-      ? await giveUpCollection(tx, collection, failed.message)
-      : await endCollection(tx, collection);
-    if (isOurs && flows.length > 0) await deriveDays(tx, collection, flows);
-  });
+  await endCollection(sql, collection, { flows, reason: failed?.message });
 }

@@ -1,5 +1,6 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { type ChannelSnapshot, snapshot } from '../../../publishing/posts/index.ts';
+import { deriveDays } from './snapshot-store.ts';
 
 // Each organization is read once a night. A run is its collection of one day; a row of `analytics_collections` is a
 // channel that is left of it, so that whoever goes on after a crash asks only those.
@@ -137,26 +138,36 @@ export async function claimCollections(sql: Sql, claim: string, limit: number): 
 const claimed = (sql: Sql, { orgId, day, channelId, claim }: CollectionKey & Pick<Collection, 'claim'>): Fragment =>
   sql`org_id = ${orgId} and day = ${day}::date and channel_id = ${channelId} and claim = ${claim}`;
 
-/** Ends a channel that was read, or that needs not be; false where the claim is another's by now. */
-export async function endCollection(sql: Sql, collection: Collection): Promise<boolean> {
-  const { count } = await sql`delete from analytics_collections where ${claimed(sql, collection)}`;
-  return count > 0;
+/**
+ * Ends a channel for this day, where the claim is still ours, and derives `flows` from what its posts gained. `reason`:
+ * it could not be read, and the day is a gap.
+ */
+export async function endCollection(
+  sql: Sql,
+  collection: Collection,
+  { flows, reason }: { flows: readonly string[]; reason?: string | undefined },
+): Promise<void> {
+  const gap = sql`, gap as (
+      insert into analytics_gaps (org_id, channel_id, date, reason)
+      select org_id, channel_id, day, ${reason ?? ''}::text
+      from ended
+      on conflict (channel_id, date) do update
+      set reason = excluded.reason
+    )`;
+  await sql`
+    with ended as (
+      delete from analytics_collections
+      where ${claimed(sql, collection)}
+      returning org_id, channel_id, day
+    )${reason === undefined ? sql`` : gap}
+    ${flows.length === 0 ? sql`select from ended` : deriveDays(sql, flows)}`;
 }
 
-/** Gives up a channel for this day, and says why; false where the claim is another's by now. */
-export async function giveUpCollection(sql: Sql, collection: Collection, reason: string): Promise<boolean> {
-  const { count } = await sql`
-  with given_up as (
-    delete from analytics_collections
-    where ${claimed(sql, collection)}
-    returning org_id, channel_id, day
-  )
-  insert into analytics_gaps (org_id, channel_id, date, reason)
-  select org_id, channel_id, day, ${reason}::text
-  from given_up
-  on conflict (channel_id, date) do update
-  set reason = excluded.reason`;
-  return count > 0;
+/** Whether channels of this run are left to be read. */
+export async function hasChannelsLeft(sql: Sql, { orgId, day }: RunKey): Promise<boolean> {
+  const [row] = await sql<{ left: boolean }[]>`
+    select exists (select from analytics_collections where org_id = ${orgId} and day = ${day}::date) as left`;
+  return row!.left;
 }
 
 /** Leaves a channel for whoever reads it after so long. */

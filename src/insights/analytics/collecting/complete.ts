@@ -1,7 +1,15 @@
 import { append } from '../../../platform/outbox/index.ts';
 import { isMetric } from '../../../providers/registry/index.ts';
 import { comparedDays, deviationOf } from './anomaly.ts';
-import { type AnomalyRow, findNoted, findSeries, findTopPosts, insertAnomalies } from './anomaly-store.ts';
+import {
+  type AnomalyRow,
+  findChannelIds,
+  findNoted,
+  findSeries,
+  findTopPosts,
+  insertAnomalies,
+  type SeriesRow,
+} from './anomaly-store.ts';
 import { markComplete, type RunKey } from './collection-store.ts';
 import { type DayRange, plusDays } from '../days.ts';
 import { CHANNEL_DAYS } from '../rules.ts';
@@ -10,6 +18,8 @@ import type { Sql } from '../../../platform/db/index.ts';
 
 /** Anomalies that one collection tells; the farthest out come first. */
 const MOST_ANOMALIES = 500;
+/** Channels whose days are in memory at a time: some thousand rows. */
+const CHANNELS_AT_ONCE = 20;
 
 /**
  * Completes a collection of which no channel is left: looks for anomalies, and announces both, in one commit and once.
@@ -37,16 +47,13 @@ async function findAnomalies(
 ): Promise<AnomalyRow[]> {
   const judged = Array.from({ length: CHANNEL_DAYS }, (_, n) => plusDays(day, n + 1 - CHANNEL_DAYS));
   const compared = judged.map(comparedDays); // once for all series
-  const rows = await findSeries(sql, orgId, { from: compared[0]!.at(-1)!, to: day });
-  const found = [...Map.groupBy(rows, seriesOf).values()].flatMap((points) => {
-    const { integrationId, integrationName, metric } = points[0]!;
-    if (!isMetric(metric)) return [];
-    const values = new Map(points.map(({ date, value }) => [date, value]));
-    return compared.flatMap((days) => {
-      const deviation = deviationOf(metric, values, days, z);
-      return deviation ? [{ integrationId, integrationName, metric, date: days[0]!, ...deviation }] : [];
-    });
-  });
+  const range = { from: compared[0]!.at(-1)!, to: day };
+  const channelIds = await findChannelIds(sql, orgId);
+  const found: Deviating[] = [];
+  for (let at = 0; at < channelIds.length; at += CHANNELS_AT_ONCE) {
+    const rows = await findSeries(sql, { orgId, channelIds: channelIds.slice(at, at + CHANNELS_AT_ONCE) }, range);
+    found.push(...[...Map.groupBy(rows, seriesOf).values()].flatMap((points) => deviating(points, compared, z)));
+  }
   if (found.length === 0) return [];
   const rest = (date: string): DayRange => ({ from: plusDays(date, -cooldownDays), to: plusDays(date, cooldownDays) });
   const noted = await findNoted(sql, orgId, { from: rest(judged[0]!).from, to: rest(day).to });
@@ -63,6 +70,19 @@ async function findAnomalies(
     .slice(0, MOST_ANOMALIES);
   const top = new Map((await findTopPosts(sql, orgId, fresh)).map((row) => [keyOf(row), row.postId]));
   return fresh.map((one) => ({ ...one, topPostId: top.get(keyOf(one)) ?? null }));
+}
+
+type Deviating = Omit<AnomalyRow, 'topPostId'>;
+
+/** The days of one series that stand out; `compared` has each judged day before those that it is compared with. */
+function deviating(points: readonly SeriesRow[], compared: readonly (readonly string[])[], z: number): Deviating[] {
+  const { integrationId, integrationName, metric } = points[0]!;
+  if (!isMetric(metric)) return [];
+  const values = new Map(points.map(({ date, value }) => [date, value]));
+  return compared.flatMap((days) => {
+    const deviation = deviationOf(metric, values, days, z);
+    return deviation ? [{ integrationId, integrationName, metric, date: days[0]!, ...deviation }] : [];
+  });
 }
 
 const seriesOf = ({ integrationId, metric }: { integrationId: string; metric: string }): string =>

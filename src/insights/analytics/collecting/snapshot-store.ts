@@ -23,7 +23,7 @@ export const upsertDays = (sql: Sql, { orgId, channelId }: ChannelKey, points: r
     or d.derived`;
 
 /** The week of a day was not rolled up. */
-const isOpen = (sql: Sql, { channelId, date }: { channelId: string; date: Fragment }): Fragment => sql`
+const isOpen = (sql: Sql, { channelId, date }: { channelId: string | Fragment; date: Fragment }): Fragment => sql`
   not exists (
     select
     from analytics_weeks w
@@ -109,21 +109,22 @@ export const isGrowthOfDay = (sql: Sql): Fragment => sql`
       and e.date < n.date
   ), n.date)::timestamp at time zone 'UTC')`;
 
-/** Writes the flows of a channel that its network does not tell by day: what its posts gained. */
-export const deriveDays = (sql: Sql, { orgId, channelId, day }: CollectionKey, metrics: readonly string[]) => sql`
+/**
+ * Writes the flows of a channel that its network does not tell by day: what its posts gained. The end of a statement
+ * with `ended`: the channel and its day.
+ */
+export const deriveDays = (sql: Sql, metrics: readonly string[]): Fragment => sql`
   insert into analytics_days as d (org_id, channel_id, metric, date, value, derived)
-  select ${orgId}::uuid, ${channelId}::uuid, m.metric, ${day}::date, sum(${growthOf(sql, sql`m.metric`)}), true
-  from analytics_post_days n
+  select n.org_id, n.channel_id, m.metric, n.date, sum(${growthOf(sql, sql`m.metric`)}), true
+  from ended
+  join analytics_post_days n on n.org_id = ended.org_id and n.channel_id = ended.channel_id and n.date = ended.day
   join posts p on p.id = n.post_id and p.org_id = n.org_id
   ${joinBefore(sql)}
   cross join unnest(${[...metrics]}::text[]) as m (metric)
-  where n.org_id = ${orgId}
-    and n.channel_id = ${channelId}
-    and n.date = ${day}::date
-    and n.counts ? m.metric
+  where n.counts ? m.metric
     and ${isGrowthOfDay(sql)}
-    and ${isOpen(sql, { channelId, date: sql`n.date` })}
-  group by m.metric
+    and ${isOpen(sql, { channelId: sql`n.channel_id`, date: sql`n.date` })}
+  group by n.org_id, n.channel_id, m.metric, n.date
   on conflict (channel_id, metric, date) do update
   set value = excluded.value
   where d.derived
