@@ -636,16 +636,20 @@ for (const engine of engines)
           }));
           for (let n = 0; n < total; n += 500) await running.engine.remind(list.slice(n, n + 500));
           let healthy = 0;
-          while (heard.size < total && systemClock.now().getTime() < due.getTime() + 180_000) {
+          let progress = { size: 0, at: due.getTime() };
+          // as long as some still come: a busy machine takes minutes
+          while (heard.size < total && systemClock.now().getTime() < progress.at + 60_000) {
             await actors(plain, 'health').count({});
             healthy += 1;
             await sleep(20);
+            if (heard.size > progress.size)
+              progress = { size: heard.size, at: Math.max(due.getTime(), systemClock.now().getTime()) };
           }
           expect(heard.size).toBe(total);
           expect(healthy).toBeGreaterThan(0);
           const tookMs = systemClock.now().getTime() - due.getTime();
           expect(running.engine.heartbeatAgeMs()).toBeLessThan(Math.max(4_000, tookMs)); // it sent heartbeats meanwhile
-        }, 300_000);
+        }, 900_000);
       });
 
       describe('state and memory', () => {
