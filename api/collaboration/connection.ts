@@ -19,7 +19,7 @@ export const CLOSE = {
 
 /** Bytes of one frame. */
 export const MOST_FRAME_BYTES = 1_000_000;
-/** Bytes that wait for a reader before it has to load anew. */
+/** Bytes that wait for a reader, beside the document that it loads, before it has to load anew. */
 const MOST_UNSENT = 4_000_000;
 /** Frames in each window. */
 const MOST_FRAMES = 600;
@@ -67,6 +67,10 @@ export class Connection implements Who {
   #isOpen = true;
   /** It was heard since it was asked. */
   #isThere = true;
+  /** It has asked for the document. */
+  #isAnswered = false;
+  /** Bytes of the first answer, as long as one of them is not sent. */
+  #loading = 0;
   #windowAt: number;
   #frames = 0;
 
@@ -81,10 +85,22 @@ export class Connection implements Who {
   }
 
   /** Writes behind what `ws` writes, which keeps nothing back: nothing is compressed. */
-  send({ bytes }: Encoded): void {
+  send({ bytes }: Encoded, onSent = nothing): void {
     if (!this.#isOpen || this.#ws.readyState !== this.#ws.OPEN) return; // of one that is gone, its end is heard
-    if (this.#socket.writableLength > MOST_UNSENT) return this.close(CLOSE.tooMany, 'Too slow: load the document anew');
-    this.#socket.write(bytes);
+    if (this.#socket.writableLength - this.#loading > MOST_UNSENT)
+      return this.close(CLOSE.tooMany, 'Too slow: load the document anew');
+    this.#socket.write(bytes, onSent);
+  }
+
+  /**
+   * Sends what it lacks of the document. The first time does not count as unsent: a document may be larger than that
+   * limit, and a slow reader would be closed each time before it has loaded it.
+   */
+  sendDocument(encoded: Encoded): void {
+    if (this.#isAnswered) return this.send(encoded);
+    this.#isAnswered = true;
+    this.send(encoded, () => void (this.#loading = 0));
+    this.#loading = encoded.bytes.length;
   }
 
   close(code: number, reason: string): void {

@@ -27,17 +27,23 @@ const updateOf = (word: string): Uint8Array => {
 };
 const turn = () => new Promise((done) => void setImmediate(done));
 
-/** A client whose socket keeps what is written to it, piece by piece. */
-function openReader() {
+/** A client whose socket keeps what is written to it, piece by piece; `line`: sends a piece, and says when it is done. */
+function openReader(line: (done: () => void) => void = (done) => done()) {
   const written: Buffer[] = [];
+  const closed: number[] = [];
   const socket = new Duplex({
     read() {},
     write(chunk: Buffer, _, done) {
       written.push(chunk);
-      done();
+      line(done);
     },
   });
-  const ws = Object.assign(new EventEmitter(), { readyState: WebSocket.OPEN, OPEN: WebSocket.OPEN, terminate() {} });
+  const ws = Object.assign(new EventEmitter(), {
+    readyState: WebSocket.OPEN,
+    OPEN: WebSocket.OPEN,
+    terminate() {},
+    close: (code: number) => void closed.push(code),
+  });
   const connection = new Connection({
     ws: ws as unknown as WebSocket,
     socket,
@@ -49,11 +55,11 @@ function openReader() {
     onFrame() {},
     onClose() {},
   });
-  return { connection, written, ws };
+  return { connection, written, closed, ws };
 }
 function openRoom(clock: Clock = systemClock) {
   const room = openLiveRoom({ clock, log, document, peers: undefined });
-  const readers = Array.from({ length: 100 }, openReader);
+  const readers = Array.from({ length: 100 }, () => openReader());
   for (const { connection, written } of readers) {
     room.enter(connection);
     expect(written.splice(0)).toHaveLength(1); // what is to be told at the beginning is one piece
@@ -117,6 +123,32 @@ describe('what a room tells its hundred readers', () => {
     room.heartbeat();
     expect(cut).toEqual([0]);
     room.stop();
+  });
+});
+
+describe('a reader on a slow line', () => {
+  const large = encode(Buffer.alloc(5_000_000));
+  const edit = encode(Buffer.alloc(1_000_000));
+
+  test('loads a document that is larger than what may wait for it, and what is told meanwhile', () => {
+    const { connection, closed } = openReader(() => {}); // nothing arrives
+    connection.sendDocument(large);
+    for (let n = 0; n < 4; n += 1) connection.send(edit);
+    expect(closed).toEqual([]);
+    for (let n = 0; n < 2; n += 1) connection.send(edit);
+    expect(closed).toEqual([1013]);
+  });
+
+  test('has no more waiting for it than others once it has loaded the document, also when it asks anew', async () => {
+    const pieces: (() => void)[] = [];
+    const { connection, closed } = openReader((done) => void pieces.push(done));
+    connection.sendDocument(large);
+    pieces.shift()!();
+    await turn();
+    connection.sendDocument(large);
+    expect(closed).toEqual([]);
+    connection.send(edit);
+    expect(closed).toEqual([1013]);
   });
 });
 
