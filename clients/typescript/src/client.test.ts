@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { startReceiver, type Received, type ReceiverAnswer } from '../../../test/support/wire/receiver.ts';
 import { dataOf, openRookery, RookeryError, type RookeryOptions, UnreachableError } from './index.ts';
@@ -137,6 +138,33 @@ describe('a call', () => {
     const signal = AbortSignal.abort(new Error('enough'));
     await expect(rookery.request('/public/v1/me', { signal })).rejects.toThrow('enough');
   });
+  test.each([200, 500])('ends when the body of an answer with %i falls silent', async (status) => {
+    service = await startReceiver({
+      answer: (response) => void response.writeHead(status, { 'content-type': 'application/json' }).write('{"id":'),
+    });
+    const rookery = openRookery({ url: service.url, timeoutMs: 30, maxWaitMs: 0 });
+    await expect(rookery.me()).rejects.toThrow(status === 200 ? /no answer in 30 ms/ : /answered 500/);
+    await expect(rookery.upload(new Blob(['x']).stream(), { name: 'x' })).rejects.toThrow(/30 ms|answered 500/);
+  }, 5_000);
+  test('lasts as long as its body comes, and a stream of events as long as it is open', async () => {
+    const bodyOf = async (response: ServerResponse, type: string, pieces: readonly string[], everyMs: number) => {
+      response.writeHead(200, { 'content-type': type }).flushHeaders();
+      for (const piece of pieces) {
+        await new Promise((passed) => setTimeout(passed, everyMs));
+        response.write(piece);
+      }
+      response.end();
+    };
+    service = await startReceiver({
+      answer: (response, { path }) =>
+        void (path === '/stream'
+          ? bodyOf(response, 'text/event-stream; charset=utf-8', ['data: 1\n\n'], 1_000)
+          : bodyOf(response, 'application/json', ['{"id"', ':"', 'a', 'b', 'c', 'd', 'e"', '}'], 100)),
+    });
+    const rookery = openRookery({ url: service.url, timeoutMs: 500, maxWaitMs: 0 });
+    expect(await rookery.me()).toEqual({ id: 'abcde' });
+    expect(await (await rookery.request('/stream')).text()).toBe('data: 1\n\n');
+  }, 10_000);
   test('says so where a page is answered in the place of data', async () => {
     const { rookery } = await play([[200, '<!doctype html>']]);
     const error = await rookery.me().catch((thrown: unknown) => thrown);

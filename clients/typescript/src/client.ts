@@ -24,7 +24,10 @@ export interface RookeryOptions {
   credential?: string | Tokens;
   /** How long one call may wait, all together, before it is repeated: 60 seconds unless told. 0 repeats nothing. */
   maxWaitMs?: number;
-  /** How long one attempt may be without an answer: 60 seconds unless told. An upload has no such end. */
+  /**
+   * How long one attempt may be without an answer, and the body of an answer without a byte: 60 seconds unless told. An
+   * upload may last longer, and a stream of events may be silent.
+   */
   timeoutMs?: number;
   /** Told of each wait before it begins, and why. */
   onWait?: (ms: number, why: Error) => void;

@@ -12,7 +12,7 @@ export interface TransportOptions {
   clock: Clock;
   /** How long one call may wait for `Retry-After` and between repetitions, all together. */
   maxWaitMs: number;
-  /** How long one attempt may be without an answer. */
+  /** How long one attempt may be without an answer, and the body of an answer without a byte. */
   timeoutMs: number;
   /** Told of each wait before it begins, and why. */
   onWait?: ((ms: number, why: Error) => void) | undefined;
@@ -21,6 +21,8 @@ export interface Transport {
   /** Sends what `make` makes, anew for each attempt; `once` for a body that can be read a single time. */
   send(make: () => Request, options?: { once?: boolean }): Promise<Response>;
 }
+
+type Piece = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>['read']>>;
 
 const PAUSES_MS = [250, 1_000, 4_000];
 /** Of a proxy, or of a service that has lost its database: nobody knows whether what was asked has been done. */
@@ -40,6 +42,24 @@ function pauseOf({ status, code, retryAfterSeconds }: RookeryError, repeatable: 
   return isAway ? PAUSES_MS[attempt] : undefined;
 }
 
+/** A stream of events is silent for as long as nothing happens. */
+const isStream = ({ headers }: Response) => headers.get('content-type')?.startsWith('text/event-stream');
+
+/** The answer with a body that is read as it is asked for; `next` reads a piece of it, or fails. */
+function withBody(answer: Response, next: (read: () => Promise<Piece>) => Promise<Piece>): Response {
+  if (!answer.body || isStream(answer)) return answer;
+  const reader = answer.body.getReader();
+  const source: UnderlyingDefaultSource<Uint8Array> = {
+    async pull(controller) {
+      const { done, value } = await next(() => reader.read());
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: (reason) => reader.cancel(reason),
+  };
+  return new Response(new ReadableStream(source, { highWaterMark: 0 }), answer);
+}
+
 /** Shows the credential, renews it, waits as the service asks, and throws for each refusal. */
 export function openTransport({ credential, fetch, clock, maxWaitMs, timeoutMs, onWait }: TransportOptions): Transport {
   async function attemptOnce(request: Request, limited: boolean): Promise<Response> {
@@ -47,15 +67,18 @@ export function openTransport({ credential, fetch, clock, maxWaitMs, timeoutMs, 
     const stop = () => abort.abort(request.signal.reason);
     if (request.signal.aborted) stop();
     request.signal.addEventListener('abort', stop);
-    const timer = limited ? setTimeout(() => abort.abort(), timeoutMs) : undefined;
-    try {
-      return await fetch(request, { signal: abort.signal });
-    } catch (error) {
-      if (request.signal.aborted) throw error; // the caller's own wish
-      throw unreachable(request.url, error, abort.signal.aborted ? `no answer in ${timeoutMs} ms` : undefined);
-    } finally {
-      clearTimeout(timer);
+    async function within<T>(work: () => Promise<T>, isLimited = true): Promise<T> {
+      const timer = isLimited ? setTimeout(() => abort.abort(), timeoutMs) : undefined;
+      try {
+        return await work();
+      } catch (error) {
+        if (request.signal.aborted) throw error; // the caller's own wish
+        throw unreachable(request.url, error, abort.signal.aborted ? `no answer in ${timeoutMs} ms` : undefined);
+      } finally {
+        clearTimeout(timer);
+      }
     }
+    return withBody(await within(() => fetch(request, { signal: abort.signal }), limited), within);
   }
 
   return {
