@@ -23,6 +23,8 @@ export interface AskedDevice {
   userId: string | null;
   ip: string;
   userAgent: string;
+  /** The key that was made for it. */
+  apiKeyId: string | null;
   expired: boolean;
   /** It asked sooner than it may. */
   early: boolean;
@@ -58,7 +60,7 @@ export async function askDevice(sql: Sql, deviceHash: Buffer, step: number): Pro
     from device
     where d.id = device.id
     returning d.id, d.decision, d.org_id as "orgId", d.user_id as "userId", d.ip, d.user_agent as "userAgent",
-      d.expires_at <= now() as expired, device.early`;
+      d.claim as "apiKeyId", d.expires_at <= now() as expired, device.early`;
   return row;
 }
 
@@ -90,12 +92,13 @@ export async function decideDevice(
 }
 
 /**
- * Takes an approved request away, in the transaction that makes its key: one request has it. A process of the release
- * before claims it instead, and deletes it later.
+ * Claims an approved request for a key, in the transaction that makes it: one request has it. The row stays for as long
+ * as others of its age, so that a second use of the code is seen.
  */
-export async function takeDevice(sql: Sql, id: string): Promise<boolean> {
+export async function takeDevice(sql: Sql, id: string, apiKeyId: string): Promise<boolean> {
   const rows = await sql`/* all orgs */
-    delete from oauth_devices
+    update oauth_devices
+    set claim = ${apiKeyId}
     where id = ${id}
       and decision = 'approved'
       and claim is null

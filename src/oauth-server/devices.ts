@@ -26,7 +26,7 @@ export interface Devices {
     userCode: string,
     decision: 'approved' | 'denied',
   ): Promise<void>;
-  /** The API key of an approved request, once; until then `OAuthError`. */
+  /** The API key of an approved request, once; else `OAuthError`. A second use revokes the key (RFC 6749 4.1.2). */
   redeem(deviceCode: string, ip: string): Promise<{ orgId: string; apiKey: string }>;
 }
 
@@ -98,20 +98,25 @@ export function openDevices({
     async redeem(deviceCode, ip) {
       const device = await store.askDevice(sql, sha256(deviceCode), INTERVAL);
       if (!device) throw unknownDevice();
-      const { id, decision, orgId, userId, expired, early } = device;
+      const { id, decision, orgId, userId, apiKeyId, expired, early } = device;
+      const by = { userId: userId!, impersonatorId: null, ip };
+      if (apiKeyId !== null) {
+        // the answer with the key was lost, or somebody else has the code, too
+        await auth.apiKeys.revoke(orgId!, by, apiKeyId);
+        throw unknownDevice();
+      }
       if (expired) throw new OAuthError('expired_token', 'This request has expired, start again');
       if (decision === 'denied') throw new OAuthError('access_denied', 'The request was denied');
       if (early) throw new OAuthError('slow_down', 'Asked too soon: wait five seconds longer from now on');
       if (decision === null) throw new OAuthError('authorization_pending', 'Nobody has approved it yet');
-      const by = { userId: userId!, impersonatorId: null, ip };
       const { plaintext } = await auth.apiKeys
         .create(orgId!, by, {
           name: 'CLI',
           expiresAt: clock.in(KEY_MS),
           device: { ip: device.ip, userAgent: device.userAgent },
           // in the commit of the key: one that stands, but of which nobody was told, is not followed by another
-          also: async (tx) => {
-            if (!(await store.takeDevice(tx, id))) throw unknownDevice();
+          also: async (tx, keyId) => {
+            if (!(await store.takeDevice(tx, id, keyId))) throw unknownDevice();
           },
         })
         .catch((error: unknown) => {

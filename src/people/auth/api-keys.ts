@@ -156,7 +156,10 @@ async function list({ uses, sql }: ApiKeyDeps, orgId: string, userId: string): P
   return store.keysOf(sql, orgId, userId);
 }
 
-/** Makes a key and tells the owner by mail; `device`: for which device, where it is for one; `also`: in the same commit. */
+/**
+ * Makes a key and tells the owner by mail; `device`: for which device, where it is for one; `also`: what is done with
+ * its id in the same commit.
+ */
 async function create(
   deps: ApiKeyDeps,
   orgId: string,
@@ -170,14 +173,14 @@ async function create(
     name: string;
     expiresAt?: Date | null | undefined;
     device?: Device | undefined;
-    also?: ((tx: Sql) => Promise<void>) | undefined;
+    also?: ((tx: Sql, id: string) => Promise<void>) | undefined;
   },
 ): Promise<MadeKey> {
   const { row, made } = make(deps, name, expiresAt);
   await deps.sql.begin(async (tx) => {
     await deps.billing.require(tx, orgId, 'api');
     await holdMember(tx, orgId, by);
-    await also?.(tx);
+    await also?.(tx, row.id);
     await insert(tx, orgId, by, row);
     await tell(deps, tx, orgId, by, row, device);
     await writeAudit(
