@@ -1,3 +1,4 @@
+import type { ProgramLimits } from '../../src/entitlements/index.ts';
 import type { Principal } from './route.ts';
 
 /** The key, or the approval of an app, by which somebody asks. */
@@ -13,7 +14,7 @@ export const payerOf = (principal: Principal): { orgId: string; userId: string; 
   ...counted(principal, 'aiCentsPerDay'),
 });
 
-function counted(principal: Principal, limit: keyof NonNullable<Principal['limits']>): { programId?: string } {
+function counted(principal: Principal, limit: keyof ProgramLimits): { programId?: string } {
   const programId = programOf(principal);
   return programId !== undefined && principal.limits?.[limit] != null ? { programId } : {};
 }

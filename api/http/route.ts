@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Permission, Scope } from '../../src/people/access/index.ts';
 import type { Actors } from '../../src/platform/actor-runtime/index.ts';
-import type { ProgramLimits, Tier } from '../../src/entitlements/index.ts';
+import type { HeldLimits, Tier } from '../../src/entitlements/index.ts';
 import type { Context } from '../../src/context.ts';
 import type { Surface } from '../../src/oauth-server/index.ts';
 import type { ServerEvent } from './server-events.ts';
@@ -43,7 +43,7 @@ export interface Principal {
   /** The name under which it acts as an agent, by a tool of MCP. */
   agent?: string;
   /** What the key, or the app that has the token, may do at most. */
-  limits?: ProgramLimits | null | undefined;
+  limits?: HeldLimits | null | undefined;
   /** For an OAuth token: what its client may do at most. */
   scopes?: ReadonlySet<Scope>;
   /** For a client (API key or OAuth token): the plan under which it works. */

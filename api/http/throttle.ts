@@ -2,7 +2,6 @@ import type { Context } from '../../src/context.ts';
 import { AppError } from '../../src/platform/kernel/index.ts';
 import { networkOf, siteOf } from './client-ip.ts';
 import type { Exchange } from './exchange.ts';
-import { programOf } from './program.ts';
 import type { AnyRoute, Principal } from './route.ts';
 
 const WINDOW_MS = { minute: 60_000, hour: 3_600_000 };
@@ -80,9 +79,9 @@ function bucketsOf(name: string, ip: string, limit: number): Bucket[] {
 const ORGS_OF_A_PERSON = 3;
 
 /** The bucket of a program that may ask only so often, whatever it asks for. */
-function bucketOfProgram(principal: Principal): Bucket[] {
-  const limit = principal.limits?.requestsPerHour;
-  return limit == null ? [] : [{ bucket: `program|${programOf(principal)}`, limit, isOwn: true }];
+function bucketOfProgram({ limits }: Principal): Bucket[] {
+  if (limits?.requestsPerHour == null) return [];
+  return [{ bucket: `program|${limits.hourOf}`, limit: limits.requestsPerHour, isOwn: true }];
 }
 
 /**

@@ -10,6 +10,7 @@ export {
   copyKeyLimits,
   findAiCap,
   findProgramLimits,
+  type HeldLimits,
   limitsOfProgram,
   lockPostDays,
   type ProgramLimits,

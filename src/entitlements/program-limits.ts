@@ -6,6 +6,11 @@ export interface ProgramLimits {
   postsPerDay: number | null;
   aiCentsPerDay: number | null;
 }
+/** The limits of a program that asks. */
+export interface HeldLimits extends ProgramLimits {
+  /** The program in whose hour its requests count: of keys that replaced each other the first one. */
+  hourOf: string;
+}
 /** An API key, or what a person approved an app for. */
 export type ProgramKind = 'api-key' | 'authorization';
 /** The day of a program, locked: how many posts it has left of it. */
@@ -25,7 +30,7 @@ const NO_LIMITS: ProgramLimits = { requestsPerHour: null, postsPerDay: null, aiC
 /** The limits of the program of that id, for the look-up of a credential; null where it has none. */
 export const limitsOfProgram = (sql: Sql, programId: Fragment): Fragment => sql`(
     select json_build_object('requestsPerHour', l.requests_per_hour, 'postsPerDay', l.posts_per_day,
-      'aiCentsPerDay', l.ai_cents_per_day)
+      'aiCentsPerDay', l.ai_cents_per_day, 'hourOf', coalesce(l.hour_of, l.program_id))
     from program_limits l
     where l.program_id = ${programId}
   )`;
@@ -54,12 +59,14 @@ export const writeProgramLimits = (
       ai_cents_per_day = excluded.ai_cents_per_day, updated_at = now()`;
 
 /**
- * Gives a key that replaces another its limits, and the posts that it has created today; waits for those that are
- * being counted.
+ * Gives a key that replaces another its limits, its hour, and the posts that it has created today; waits for those that
+ * are being counted.
  */
 export const copyKeyLimits = (sql: Sql, orgId: string, from: string, to: string) => sql`
-  insert into program_limits (org_id, api_key_id, requests_per_hour, posts_per_day, ai_cents_per_day, posts_day, posts)
-  select org_id, ${to}, requests_per_hour, posts_per_day, ai_cents_per_day, posts_day, posts
+  insert into program_limits (org_id, api_key_id, requests_per_hour, posts_per_day, ai_cents_per_day, posts_day, posts,
+    hour_of)
+  select org_id, ${to}, requests_per_hour, posts_per_day, ai_cents_per_day, posts_day, posts,
+    coalesce(hour_of, program_id)
   from (
     select *
     from program_limits

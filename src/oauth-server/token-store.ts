@@ -1,5 +1,5 @@
 import type { Permission, Scope } from '../people/access/index.ts';
-import { limitsOfProgram, type ProgramLimits, type Subscribed } from '../entitlements/index.ts';
+import { type HeldLimits, limitsOfProgram, type Subscribed } from '../entitlements/index.ts';
 import { groupCommit, type Sql } from '../platform/db/index.ts';
 import type { Surface } from './surfaces.ts';
 
@@ -62,7 +62,7 @@ export interface TokenHolder extends Subscribed {
   resource: Surface | null;
   expiresAt: Date;
   /** Where somebody has set some. */
-  limits?: ProgramLimits | null;
+  limits?: HeldLimits | null;
 }
 
 export const insertCode = (sql: Sql, orgId: string, code: NewCode) => sql`

@@ -1,5 +1,5 @@
 import type { Permission } from '../access/index.ts';
-import { limitsOfProgram, type ProgramLimits, type Subscribed } from '../../entitlements/index.ts';
+import { type HeldLimits, limitsOfProgram, type Subscribed } from '../../entitlements/index.ts';
 import { groupCommit, type Sql } from '../../platform/db/index.ts';
 
 export interface ApiKeyRow {
@@ -36,7 +36,7 @@ export interface KeyHolder extends Subscribed {
   isSuperAdmin: boolean;
   expiresAt: Date | null;
   /** Where somebody has set some. */
-  limits?: ProgramLimits | null;
+  limits?: HeldLimits | null;
 }
 export interface KeyUse {
   apiKeyId: string;

@@ -140,6 +140,23 @@ describe('requestsPerHour', () => {
     expect((await world.ann.client.get('/posts')).status).toBe(200);
   });
 
+  test('is not begun anew by rotating the key, however often', async () => {
+    const { key, id } = await programWith({ requestsPerHour: 3 });
+    const left = async (client: Client) =>
+      Number((await client.get('/public/v1/is-connected')).headers.get('x-ratelimit-remaining'));
+    const rotate = async (keyId: string) => {
+      const client = new Client(world.product.address);
+      const { body: made } = await world.ann.client.post(`/user/api-keys/${keyId}/rotate`, {});
+      client.headers = { authorization: made.plaintext };
+      return client;
+    };
+    expect(await left(key)).toBe(2);
+    expect(await left(await rotate(id))).toBe(1);
+    const last = await rotate(await keyIdOf(world.ann));
+    expect(await left(last)).toBe(0);
+    expect((await last.get('/public/v1/is-connected')).status).toBe(429);
+  });
+
   test('refuses a program without using up what its organization has', async () => {
     const { key } = await programWith({ requestsPerHour: 1 });
     const other = await world.ann.withKey();
