@@ -9,12 +9,22 @@ const { version, dependencies } = read('./package.json');
 const sentence = (summary) => `${summary}.`;
 
 /** Calls an operation of the document; a `{name}` of its path is filled from `path`. */
-async function ask(z, bundle, id, { path = {}, params, body } = {}) {
+async function ask(z, bundle, id, { path = {}, params, body, key } = {}) {
   const { method, path: template } = operations[id];
   const filled = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(path[name]));
   const url = bundle.authData.url.replace(/\/+$/, '') + filled;
-  const { data } = await z.request({ method, url, ...(params && { params }), ...(body && { body }) });
+  const headers = key === undefined ? {} : { 'Idempotency-Key': key };
+  const { data } = await z.request({ method, url, headers, ...(params && { params }), ...(body && { body }) });
   return data;
+}
+/**
+ * The key of what a step creates, where its input tells one run from another: Zapier has no name for a run that its
+ * replay shares. Other steps of the run have another input; of its date what was typed counts, as "tomorrow" is another
+ * instant in a replay.
+ */
+function keyOf(z, { inputData, inputDataRaw }) {
+  if (!inputData.run) return undefined;
+  return z.hash('sha256', JSON.stringify({ ...inputData, date: inputDataRaw?.date }), 'hex', 'utf8');
 }
 
 const withKey = (request, _z, bundle) => {
@@ -39,13 +49,20 @@ const channel = {
   required: true,
 };
 const post = { key: 'post', label: 'Post', type: 'string', helpText: 'The ID of the post.', required: true };
+const run = {
+  key: 'run',
+  label: 'Identity of the Run',
+  type: 'string',
+  helpText:
+    'The same in a replay, another in each run, such as the ID of the trigger: no replay in 24 hours creates it twice.',
+};
 const POST_TYPES = { schedule: 'Schedule', now: 'Publish now', draft: 'Keep as a draft' };
 
 /** Fetches each address into the media library first: networks take files from there. */
-const filesOf = (z, bundle, addresses = []) =>
+const filesOf = (z, bundle, addresses = [], key = undefined) =>
   Promise.all(
-    addresses.filter(Boolean).map(async (url) => {
-      const { id, path } = await ask(z, bundle, 'uploadFromUrl', { body: { url } });
+    addresses.filter(Boolean).map(async (url, n) => {
+      const { id, path } = await ask(z, bundle, 'uploadFromUrl', { body: { url }, key: key && `${key}-${n}` });
       return { id, path };
     }),
   );
@@ -53,11 +70,13 @@ const filesOf = (z, bundle, addresses = []) =>
 async function createPost(z, bundle) {
   const { channels, content, type, date, media, tags } = bundle.inputData;
   if (type === 'schedule' && !date) throw new z.errors.Error('A scheduled post needs a date', 'date_missing', 400);
-  const image = await filesOf(z, bundle, media);
+  const key = keyOf(z, bundle);
+  const image = await filesOf(z, bundle, media, key);
   const created = await ask(z, bundle, 'createPosts', {
+    key,
     body: {
       type,
-      date: date ?? new Date().toISOString(),
+      ...(date && { date }),
       shortLink: false,
       tags: (tags ?? []).map((name) => ({ value: name, label: name })),
       posts: channels.map((id) => ({ integration: { id }, value: [{ content, image }], settings: {} })),
@@ -104,6 +123,7 @@ const CREATES = [
         helpText: 'Public addresses of pictures or a video.',
       },
       { key: 'tags', label: 'Tags', type: 'string', list: true },
+      run,
     ],
     createPost,
     { id: operations.createPosts.sample[0].postId, posts: operations.createPosts.sample },
@@ -122,10 +142,11 @@ const CREATES = [
         required: true,
       },
       { key: 'name', label: 'Name', type: 'string' },
+      run,
     ],
     (z, bundle) => {
       const { url, name } = bundle.inputData;
-      return ask(z, bundle, 'uploadFromUrl', { body: { url, ...(name && { name }) } });
+      return ask(z, bundle, 'uploadFromUrl', { body: { url, ...(name && { name }) }, key: keyOf(z, bundle) });
     },
   ),
   action(

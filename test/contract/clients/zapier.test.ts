@@ -101,6 +101,27 @@ await describePeer('zapier', find, () => {
       expect(await act('searches.find_post', { post: id })).toEqual([]);
     });
 
+    test('create nothing twice in a replay that names its run, and something in each run without a name', async () => {
+      const post = { channels: [channel], content: 'Hello', type: 'draft', media: [`${receiver.url}/a.png`] };
+      const file = { url: `${receiver.url}/c.png`, name: 'c.png' };
+      const ids = async (path: string, ...inputs: object[]) => {
+        const made = [];
+        for (const input of inputs) made.push(((await act(path, input)) as { id: string }).id);
+        return new Set(made).size;
+      };
+      const [one, two] = [{ run: 'row 1' }, { run: 'row 2' }];
+      expect(await ids('creates.create_post', { ...post, ...one }, { ...post, ...one })).toBe(1);
+      expect(await ids('creates.create_post', { ...post, ...one }, { ...post, ...two })).toBe(2);
+      expect(await ids('creates.create_post', { ...post, ...one }, { ...post, ...one, content: 'Bye' })).toBe(2);
+      expect(await ids('creates.create_post', post, post)).toBe(2);
+      const raw = { inputDataRaw: { date: 'tomorrow' } };
+      const scheduled = { ...post, ...one, type: 'schedule' };
+      await act('creates.create_post', { ...scheduled, date: inDays(1) }, raw);
+      const later = act('creates.create_post', { ...scheduled, date: inDays(2) }, raw);
+      await expect(later).rejects.toThrow(/idempotency_mismatch/);
+      expect(await ids('creates.upload_file', { ...file, ...one }, { ...file, ...one })).toBe(1);
+    });
+
     test('upload a file, find a free time, and retry a post that failed', async () => {
       const file = await act('creates.upload_file', { url: `${receiver.url}/b.png`, name: 'b.png' });
       expect(file).toMatchObject({ id: expect.any(String), path: expect.stringContaining('/uploads/') });
