@@ -5,6 +5,7 @@ import { sameText } from '../kit/protocols/text.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
 import type { CommentTold, Operations, Published } from './_contract.ts';
+import { sinceThen } from './_lists.ts';
 import { Account, me, pictureAt } from './_peertube-channel.ts';
 import type { credentials } from './_peertube-login.ts';
 import { countsOfEach } from './_told.ts';
@@ -95,7 +96,7 @@ export const peertubeReading = {
       const video = await idHere(line, published);
       const all = parent
         ? await thread(http, video, Kept.safeParse(parent.saved).data?.threadId ?? Number(parent.id))
-        : (await threads(http, video, 0)).data;
+        : sinceThen((await threads(http, video, 0)).data, PAGE, (one) => one.createdAt >= since);
       return all
         .filter(
           (one) =>

@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import type { LookUp, Operations, Published } from './_contract.ts';
 import type { Http } from '../kit/wire/http.ts';
+import { sinceThen } from './_lists.ts';
 import { channelOf } from './_peertube-channel.ts';
 import type { credentials } from './_peertube-login.ts';
 import { publishedAt, type Settings, Video, videoUpload } from './_peertube-upload.ts';
 import { askVideo, prepareSession, publishSession, setBeside } from './_video-session.ts';
 
 const POLL_MS = 15_000;
-const NEWEST = '25';
+const NEWEST = 25;
 /** States in which a video stays: its transcoding, or its move to another storage, failed. */
 const FAILED = [7, 8];
 
@@ -31,10 +32,10 @@ async function ownVideos({
   settings: { title, channel = channelOf(values) },
   since,
 }: { http: Http; values: { service: string }; settings: Settings } & Pick<LookUp, 'since'>): Promise<Published[]> {
-  const query = { sort: '-createdAt', count: NEWEST };
+  const query = { sort: '-createdAt', count: String(NEWEST) };
   const { data } = await http.get('/users/me/videos', Own, { query });
-  return data
-    .filter(({ name, createdAt, channel: { id } }) => createdAt >= since && name === title && id === channel)
+  return sinceThen(data, NEWEST, ({ createdAt }) => createdAt >= since)
+    .filter(({ name, channel: { id } }) => name === title && id === channel)
     .map((video) => publishedAt(values.service, video));
 }
 
