@@ -90,10 +90,18 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
     // before: what changes meanwhile is looked at again
     some.forEach((stream) => changed.delete(stream));
     try {
-      const looks = await lookForReaders(sql, some);
-      for (const [n, stream] of some.entries()) {
-        settle(stream, looks[n], isEvery);
-        if (looks[n]?.isHeld) changed.add(stream);
+      // pages of one session that were told the same are one reader to the database
+      const groups = [...Map.groupBy(some, placeOf).values()];
+      const looks = await lookForReaders(
+        sql,
+        groups.map(([stream]) => stream!),
+      );
+      for (const [n, group] of groups.entries()) {
+        const news = looks[n] && eventsOf(looks[n]);
+        for (const stream of group) {
+          settle(stream, news, isEvery);
+          if (news?.isHeld) changed.add(stream);
+        }
       }
     } catch (error) {
       some.forEach((stream) => changed.add(stream));
@@ -202,22 +210,33 @@ async function take(stream: Stream): Promise<NonNullable<Stream['found']>> {
   return found;
 }
 
+/** Who follows, and behind which place. */
+const placeOf = ({ reader: { sessionId, orgId }, place }: Stream): string =>
+  `${sessionId} ${orgId} ${place ? idOfStreamPlace(place) : ''}`;
+
+/** What a look found, as every page at that place hears it. */
+interface News extends Pick<StreamNews, 'place' | 'total' | 'isHeld'> {
+  notifications: readonly LiveEvent[];
+  count: LiveEvent;
+}
+const eventsOf = ({ place, total, isHeld, rows }: StreamNews): News => ({
+  place,
+  total,
+  isHeld,
+  notifications: rows.map(({ place: at, ...row }) => ({ kind: 'notification', id: idOfStreamPlace(at), row })),
+  count: { kind: 'count', id: idOfStreamPlace(place), total },
+});
+
 /** Puts down what a look found; nothing where nothing is new, but for the sign of life. */
-function settle(stream: Stream, found: StreamNews | undefined, isEvery: boolean): void {
+function settle(stream: Stream, found: News | undefined, isEvery: boolean): void {
   if (stream.found === 'ended') return;
   if (!found) return put(stream, 'ended');
-  const { place, total, isHeld, rows } = found;
-  const events: LiveEvent[] = rows.map(({ place: at, ...row }) => ({
-    kind: 'notification',
-    id: idOfStreamPlace(at),
-    row,
-  }));
+  const { place, total, isHeld, notifications, count } = found;
   stream.place = place;
   // what is held back is counted when it is told
-  if (total !== stream.total && (!isHeld || stream.total === undefined)) {
-    events.push({ kind: 'count', id: idOfStreamPlace(place), total });
-    stream.total = total;
-  }
+  const isCounted = total !== stream.total && (!isHeld || stream.total === undefined);
+  if (isCounted) stream.total = total;
+  const events = isCounted ? [...notifications, count] : notifications;
   if (events.length > 0) put(stream, events);
   else if (isEvery) put(stream, [{ kind: 'alive' }]);
 }

@@ -182,6 +182,35 @@ describe('GET /notifications/stream', () => {
     expect([titles.length, titles[0], titles.at(-1)]).toEqual([100, 'many 21', 'many 120']);
   });
 
+  test('tells each page of a session what follows on its own place, though some share theirs', async () => {
+    const first = await follow(ann);
+    const { id: beginning } = await first.next();
+    await broadcast('one');
+    const { id: afterOne } = await first.next();
+    const pages = [
+      await follow(ann, { 'last-event-id': afterOne! }),
+      await follow(ann, { 'last-event-id': afterOne! }),
+    ];
+    const early = await follow(ann, { 'last-event-id': beginning! });
+    const other = await follow(bob);
+    await broadcast('two', [ann.userId, bob.userId]);
+    await broadcast('three');
+    const titlesOf = ({ heard }: EventStream) =>
+      heard.filter(({ event }) => event === 'notification').map(({ data }) => data.title);
+    await settles(async () =>
+      expect([first, ...pages, early, other].map(titlesOf)).toEqual([
+        ['two', 'three'],
+        ['two', 'three'],
+        ['two', 'three'],
+        ['one', 'two', 'three'],
+        ['two'],
+      ]),
+    );
+    await settles(async () =>
+      expect([first, ...pages, early].map(({ heard }) => heard.at(-1))).toMatchObject(Array(4).fill(count(3))),
+    );
+  });
+
   test.each(['', 'x', '1', '-1-2', `${'9'.repeat(19)}-0`, `${'9'.repeat(30)}-1`, "1-1'; drop table notifications"])(
     'begins anew for a Last-Event-ID that is none: %j',
     async (id) => {
