@@ -1,4 +1,4 @@
-import { createSecretKey, type KeyObject } from 'node:crypto';
+import { createSecretKey, type webcrypto } from 'node:crypto';
 import { compactVerify, SignJWT } from 'jose';
 import { type Clock, isId } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
@@ -71,7 +71,7 @@ const isTime = (value: unknown): value is number =>
 const seconds = (at: Date) => Math.floor(at.getTime() / 1000);
 
 interface Signing {
-  key: KeyObject;
+  key: webcrypto.CryptoKey;
   clock: Clock;
   verify(token: string, audience: Audience): Promise<Record<string, unknown> | undefined>;
 }
@@ -102,7 +102,8 @@ const collaborationTokens = ({ key, clock, verify }: Signing) => ({
 
 /** Signs and checks our own tokens: HS256 over the UTF-8 bytes of JWT_SECRET and nothing else (S28, S247, S248). */
 export function openAuthTokens({ secret, clock, log }: { secret: string; clock: Clock; log: Pick<Log, 'warn'> }) {
-  const key = createSecretKey(secret, 'utf8');
+  // made once: `jose` would import any other kind of key for each token
+  const key = createSecretKey(secret, 'utf8').toCryptoKey({ name: 'HMAC', hash: 'SHA-256' }, false, ['sign', 'verify']);
   let warnedAt = -Infinity;
 
   /** Only for what we signed ourselves: nobody else can write to the log this way. */

@@ -90,18 +90,9 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
     // before: what changes meanwhile is looked at again
     some.forEach((stream) => changed.delete(stream));
     try {
-      // pages of one session that were told the same are one reader to the database
-      const groups = [...Map.groupBy(some, placeOf).values()];
-      const looks = await lookForReaders(
-        sql,
-        groups.map(([stream]) => stream!),
-      );
-      for (const [n, group] of groups.entries()) {
-        const news = looks[n] && eventsOf(looks[n]);
-        for (const stream of group) {
-          settle(stream, news, isEvery);
-          if (news?.isHeld) changed.add(stream);
-        }
+      for (const [stream, news] of await newsForEach(sql, some)) {
+        settle(stream, news, isEvery);
+        if (news?.isHeld) changed.add(stream);
       }
     } catch (error) {
       some.forEach((stream) => changed.add(stream));
@@ -226,6 +217,19 @@ const eventsOf = ({ place, total, isHeld, rows }: StreamNews): News => ({
   notifications: rows.map(({ place: at, ...row }) => ({ kind: 'notification', id: idOfStreamPlace(at), row })),
   count: { kind: 'count', id: idOfStreamPlace(place), total },
 });
+
+/** What is new to each; pages of one session that were told the same are one reader to the database. */
+async function newsForEach(sql: Database, some: readonly Stream[]): Promise<[Stream, News | undefined][]> {
+  const groups = [...Map.groupBy(some, placeOf).values()];
+  const looks = await lookForReaders(
+    sql,
+    groups.map(([stream]) => stream!),
+  );
+  return groups.flatMap((group, n) => {
+    const news = looks[n] && eventsOf(looks[n]);
+    return group.map((stream): [Stream, News | undefined] => [stream, news]);
+  });
+}
 
 /** Puts down what a look found; nothing where nothing is new, but for the sign of life. */
 function settle(stream: Stream, found: News | undefined, isEvery: boolean): void {

@@ -37,5 +37,5 @@ export { idFrom, isId, newId, splitTenantKey, tenantKey } from './ids.ts';
 export { type RowPage, pageOf } from './page.ts';
 export { asksNothing, judge, parse } from './validation.ts';
 export { StartError } from './start-error.ts';
-export { instantOfUntil, localTimesAfter, localTimesBetween, parseRule, type RecurrenceRule } from './recurrence.ts';
-export { clockChangeOf, instantOfLocal, isTimezone, localTimeOf } from './zone.ts';
+export { instantOfUntil, localTimesAfter, parseRule, type RecurrenceRule } from './recurrence.ts';
+export { clockChangeOf, instantOfLocal, instantsOfLocals, isTimezone, localTimeOf } from './zone.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { RRuleTemporal } from 'rrule-temporal';
 import { fc } from '../../../test/support/properties.ts';
-import { instantOfUntil, localTimesAfter, localTimesBetween, parseRule, type RecurrenceRule } from './recurrence.ts';
+import { instantOfUntil, localTimesAfter, parseRule, type RecurrenceRule } from './recurrence.ts';
 import { instantOfLocal } from './zone.ts';
 
 const ruleOf = (text: string): RecurrenceRule => {
@@ -37,12 +38,10 @@ test('a fraction of the second and the time of day stay', () =>
 
 test('dates far ahead are found without those before them', () =>
   expect(
-    localTimesBetween(
-      ruleOf('FREQ=DAILY;INTERVAL=3'),
-      '2026-09-01T10:00:00.500',
-      '2126-09-01T00:00:00.000',
-      '2126-09-05T10:00:00.500',
-    ),
+    localTimesAfter(ruleOf('FREQ=DAILY;INTERVAL=3'), '2026-09-01T10:00:00.500', {
+      first: '2126-09-01T00:00:00.000',
+      last: '2126-09-05T10:00:00.500',
+    }),
   ).toEqual(['2126-09-02T10:00:00.500', '2126-09-05T10:00:00.500']));
 
 test.each([
@@ -184,5 +183,75 @@ describe('compared with looking at each day', () => {
         expect([text, days(text, from.toISOString().slice(0, 10), expected.length)]).toEqual([text, expected]);
       }),
       { numRuns: 150 },
+    ));
+});
+
+describe('compared with rrule-temporal', () => {
+  const WEEKDAYS = ['SU', 'MO', 'TU', 'WE', 'TH', 'FR', 'SA'];
+  const list = <T>(of: fc.Arbitrary<T>, maxLength: number) => fc.uniqueArray(of, { maxLength });
+  const signed = (most: number) => fc.integer({ min: -most, max: most }).filter((n) => n !== 0);
+  /** All of them numbered or none: of both it takes the numbered ones alone. */
+  const weekdays = (most: number) =>
+    fc.oneof(
+      list(fc.constantFrom(...WEEKDAYS), 3),
+      ...(most > 0
+        ? [
+            list(
+              fc.tuple(signed(most), fc.constantFrom(...WEEKDAYS)).map(([n, day]) => `${n}${day}`),
+              3,
+            ),
+          ]
+        : []),
+    );
+  const rule = fc
+    .constantFrom<[freq: string, nth: number]>(
+      ['DAILY', 0],
+      ['WEEKLY', 0],
+      ['MONTHLY', 5],
+      ['YEARLY', 52],
+      ['YEARLY', 5],
+    )
+    .chain(([freq, nth]) =>
+      fc
+        .record({
+          interval: fc.integer({ min: 1, max: 5 }),
+          byDay: weekdays(nth),
+          byMonthDay: freq === 'WEEKLY' || nth === 52 ? fc.constant([]) : list(signed(31), 3),
+          byMonth: nth === 52 ? fc.constant([]) : list(fc.integer({ min: 1, max: 12 }), 3),
+          bySetPos: list(signed(6), 2),
+          weekStart: fc.constantFrom(...WEEKDAYS),
+        })
+        .map(({ interval, byDay, byMonthDay, byMonth, bySetPos, weekStart }) => {
+          const parts = { BYDAY: byDay, BYMONTHDAY: byMonthDay, BYMONTH: byMonth };
+          const said = Object.entries(parts).flatMap(([name, some]) =>
+            some.length > 0 ? [`${name}=${some.join(',')}`] : [],
+          );
+          const positions = said.length > 0 && bySetPos.length > 0 ? [`BYSETPOS=${bySetPos.join(',')}`] : [];
+          return [`FREQ=${freq}`, `INTERVAL=${interval}`, ...said, ...positions, `WKST=${weekStart}`].join(';');
+        }),
+    )
+    .filter((text) => typeof parseRule(text) === 'object')
+    // of years without months it takes a numbered weekday for all, where the RFC says that days of the month limit it
+    .filter((text) => !(/YEARLY.*BYDAY=.*BYMONTHDAY/.test(text) && !text.includes('BYMONTH=')));
+  const start = fc.integer({ min: 0, max: 1_500 }).map((n) => new Date(Date.UTC(2026, 0, 1, 10) + n * 86_400_000));
+
+  test('a rule names the same days of ten years, numbered weekdays and weeks of any beginning among them', () =>
+    fc.assert(
+      fc.property(rule, start, (text, from) => {
+        const local = from.toISOString().slice(0, -1);
+        const until = new Date(from.getTime() + 3_650.5 * 86_400_000);
+        const other = new RRuleTemporal({
+          rruleString: `DTSTART:${local.slice(0, 19).replace(/[-:]/g, '')}Z\nRRULE:${text}`,
+          maxIterations: 4_000,
+          cache: false,
+        });
+        const expected = other
+          .between(from, until, false)
+          .map((date) => date.toString().slice(0, 10))
+          .slice(0, 20);
+        const own = localTimesAfter(ruleOf(text), local, { last: until.toISOString().slice(0, -1), most: 20 });
+        expect([text, local, own.map((time) => time.slice(0, 10))]).toEqual([text, local, expected]);
+      }),
+      { numRuns: 100 },
     ));
 });

@@ -1,4 +1,4 @@
-import { RRuleTemporal } from 'rrule-temporal';
+import { dateOf, dayOfLocal, daysAfter } from './recurrence-days.ts';
 
 /** The parts of a recurrence rule (RFC 5545, 3.3.10) that say on which days; `count` and `until` say how long. */
 export interface RecurrenceRule {
@@ -79,58 +79,24 @@ function isUntil(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString() === written;
 }
 
-/** Periods that are looked through for a date: a rule that names none in so many of them names none. */
-const MOST_PERIODS: Readonly<Record<string, number>> = { DAILY: 3_000, WEEKLY: 600, MONTHLY: 600, YEARLY: 200 };
-/** Days that are looked at in them. */
-const MOST_DAYS = 100_000;
-
 type Days = Pick<RecurrenceRule, 'days'>;
 
+/** Nothing is named later: years have four digits. */
+const LAST_LOCAL = '9999-12-31T23:59:59.999';
+
 /**
- * A rule from a local time on, which gives it its time of day, and its day for what the rule leaves open. Days are
- * reckoned without a zone, so that no clock skips one of them; `written` puts back the fraction of the second.
+ * The local times after `local` that a rule names, from `first` to `last` and at most `most`. They have its time of day,
+ * with the fraction of the second, and its day is what the rule leaves open. Those before `first` cost nothing.
  */
-function openRule({ days }: Days, local: string) {
-  const [, whole = local, fraction = ''] = /^(.{19})(.*)$/.exec(local) ?? [];
-  const rule = new RRuleTemporal({
-    rruleString: `DTSTART:${whole.replace(/[-:]/g, '')}Z\nRRULE:${days}`,
-    maxIterations: MOST_PERIODS[/FREQ=(\w+)/.exec(days)?.[1] ?? '']!,
-    maxCandidateEvaluations: MOST_DAYS,
-    cache: false,
-  });
-  return { rule, written: (date: { toString(): string }) => date.toString().slice(0, 19) + fraction };
-}
-
-/** The local times after `local` that a rule names, at most `most` and none after `last`. */
 export function localTimesAfter(
-  days: Days,
+  { days }: Days,
   local: string,
-  { most, last }: { most: number; last?: string | undefined },
+  { first = local, last = LAST_LOCAL, most = Infinity }: { first?: string; last?: string; most?: number },
 ): string[] {
-  const { rule, written } = openRule(days, local);
-  const found: string[] = [];
-  try {
-    for (let after = new Date(`${local.slice(0, 19)}Z`); found.length < most;) {
-      const date = rule.next(after);
-      const time = date && written(date);
-      if (!time || (last !== undefined && time > last)) break;
-      found.push(time);
-      after = new Date(date.epochMilliseconds);
-    }
-  } catch (error) {
-    if (!(error instanceof Error && error.message.startsWith('Maximum'))) throw error; // it names no more
-  }
-  return found;
-}
-
-/** The local times after `local` that a rule names from `first` to `last`. */
-export function localTimesBetween(days: Days, local: string, first: string, last: string): string[] {
-  const { rule, written } = openRule(days, local);
-  const [from, to] = [first, last].map((time) => new Date(`${time.slice(0, 19)}Z`));
-  return rule
-    .between(from!, to!, true)
-    .map(written)
-    .filter((time) => time > local && time >= first && time <= last);
+  const until = last < LAST_LOCAL && !last.startsWith('+') ? last : LAST_LOCAL;
+  return daysAfter(days, dayOfLocal(local), { from: dayOfLocal(first), last: dayOfLocal(until), most })
+    .map((day) => dateOf(day) + local.slice(10))
+    .filter((time) => time >= first && time <= until);
 }
 
 /** The last instant of a rule's `until`, in the zone of the rule; a day counts to its end. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { fc } from '../../../test/support/properties.ts';
-import { clockChangeOf, instantOfLocal, isTimezone, localTimeOf } from './zone.ts';
+import { clockChangeOf, instantOfLocal, instantsOfLocals, isTimezone, localTimeOf } from './zone.ts';
 
 const instantOf = (zone: string, local: string) => instantOfLocal(local, zone).toISOString().slice(0, 16);
 
@@ -80,6 +80,17 @@ describe('compared with what Intl shows', () => {
       { numRuns: 60 },
     ));
 });
+
+test.each(['Europe/Berlin', 'Australia/Lord_Howe', 'Africa/Casablanca', 'America/Sao_Paulo', 'Asia/Kolkata', 'UTC'])(
+  'many local times of %s, each day of years at an hour that its clocks skip, are as each of them alone',
+  (zone) => {
+    const locals = Array.from({ length: 3_000 }, (_, n) =>
+      new Date(Date.UTC(2015, 0, 1, 2, 15) + n * 86_400_000).toISOString().slice(0, -1),
+    );
+    expect(instantsOfLocals(locals, zone)).toEqual(locals.map((local) => instantOfLocal(local, zone)));
+    expect(instantsOfLocals(locals.toReversed(), zone)).toEqual(instantsOfLocals(locals, zone).toReversed());
+  },
+);
 
 test('every zone that this platform knows has a local time', () => {
   for (const zone of Intl.supportedValuesOf('timeZone'))

@@ -36,6 +36,29 @@ export const instantOfLocal = (local: string, timezone: string): Date =>
     Temporal.PlainDateTime.from(local).toZonedDateTime(timezone, { disambiguation: 'compatible' }).epochMilliseconds,
   );
 
+/** To find the changes of a zone's clocks costs as much as so many local times. */
+const WORTH_IT = 20;
+const DAY_MS = 86_400_000;
+
+/** The same of many local times, in their order: a zone is asked once for each stretch in which its clocks stay. */
+export function instantsOfLocals(locals: readonly string[], timezone: string): Date[] {
+  if (locals.length < WORTH_IT) return locals.map((local) => instantOfLocal(local, timezone));
+  let stretch = { from: Infinity, to: Infinity, offsetMs: 0 };
+  return locals.map((local) => {
+    const at = Date.parse(`${local}Z`) - stretch.offsetMs;
+    // a day away from its ends no other stretch shows this time
+    if (at > stretch.from + DAY_MS && at < stretch.to - DAY_MS) return new Date(at);
+    const zoned = Temporal.PlainDateTime.from(local).toZonedDateTime(timezone, { disambiguation: 'compatible' });
+    const change = (direction: 'next' | 'previous') => zoned.getTimeZoneTransition(direction)?.epochMilliseconds;
+    stretch = {
+      from: change('previous') ?? -Infinity,
+      to: change('next') ?? Infinity,
+      offsetMs: zoned.offsetNanoseconds / 1e6,
+    };
+    return new Date(zoned.epochMilliseconds);
+  });
+}
+
 /** Tells whether the clocks of a zone skip a local time or show it twice; undefined: it is there once. */
 export function clockChangeOf(local: string, timezone: string): 'skipped' | 'doubled' | undefined {
   const plain = Temporal.PlainDateTime.from(local);

@@ -1,11 +1,5 @@
 import { z } from 'zod';
-import {
-  idFrom,
-  instantOfLocal,
-  localTimeOf,
-  localTimesAfter,
-  localTimesBetween,
-} from '../../platform/kernel/index.ts';
+import { idFrom, instantOfLocal, instantsOfLocals, localTimeOf, localTimesAfter } from '../../platform/kernel/index.ts';
 
 // Posts that recur: each date is a post of its own. The one that waits holds the rule, and hands it on to its
 // successor, which is made when it waits no longer.
@@ -40,8 +34,9 @@ const LAST = new Date(Date.UTC(9_000, 0));
 const localOf = ({ local, timezone }: Recurrence, publishDate: Date): string =>
   instantOfLocal(local, timezone).getTime() === publishDate.getTime() ? local : localTimeOf(publishDate, timezone);
 
-/** The local time after which the clocks of a zone show no instant up to `at`: they differ by less than a day. */
-const lastLocal = (at: Date, timezone: string): string => localTimeOf(new Date(at.getTime() + DAY), timezone);
+/** What local clocks show is less than a day away from what those of UTC show. */
+const localBefore = (at: Date): string => new Date(at.getTime() - DAY).toISOString().slice(0, -1);
+const localBehind = (at: Date): string => new Date(at.getTime() + DAY).toISOString().slice(0, -1);
 const endOf = ({ until }: Recurrence, to: Date): Date =>
   until !== null && new Date(until) < to ? new Date(until) : to;
 
@@ -53,12 +48,12 @@ export function datesAfter(
 ): SeriesDate[] {
   const { timezone, left } = recurrence;
   const end = endOf(recurrence, to);
-  return localTimesAfter(recurrence, localOf(recurrence, publishDate), {
+  const locals = localTimesAfter(recurrence, localOf(recurrence, publishDate), {
     most: left === null ? most : Math.min(most, left - 1),
-    last: lastLocal(end, timezone),
-  })
-    .map((local) => ({ local, at: instantOfLocal(local, timezone) }))
-    .filter(({ at }) => at <= end);
+    last: localBehind(end),
+  });
+  const instants = instantsOfLocals(locals, timezone);
+  return locals.map((local, n) => ({ local, at: instants[n]! })).filter(({ at }) => at <= end);
 }
 
 /**
@@ -74,16 +69,12 @@ export function datesBetween(
   const { timezone, left } = recurrence;
   const end = endOf(recurrence, to);
   if (end < from) return { dates: [], count: 0 };
-  const all =
-    left === null
-      ? localTimesBetween(
-          recurrence,
-          localOf(recurrence, publishDate),
-          localTimeOf(new Date(from.getTime() - DAY), timezone),
-          lastLocal(end, timezone),
-        ).map((local) => instantOfLocal(local, timezone))
-      : datesAfter(recurrence, publishDate, { most: left, to }).map(({ at }) => at); // they have to be counted
-  return { dates: all.filter((at) => at >= from && at <= end), count: all.length };
+  const [first, last] = [localBefore(from), localBehind(end)];
+  // those of a series that ends after so many have to be counted
+  const bounds = left === null ? { first, last } : { last, most: left - 1 };
+  const all = localTimesAfter(recurrence, localOf(recurrence, publishDate), bounds);
+  const near = all.filter((local) => local >= first);
+  return { dates: instantsOfLocals(near, timezone).filter((at) => at >= from && at <= end), count: all.length };
 }
 
 /** What follows a post in its series, and the dates between them that are left out. */

@@ -29,7 +29,16 @@ test('work has its turn one after another, after a rest as long as the work befo
     'c',
   ]);
   expect(seen.slice(0, 11)).toEqual([
-    ...['a begins', 'a ends', 'rest 5', 'b begins', 'b ends', 'rest 7', 'c begins', 'c ends', 'rest 1000'],
-    ...['d begins', 'd ends'],
+    'a begins',
+    'a ends',
+    'rest 5',
+    'b begins',
+    'b ends',
+    'rest 7',
+    'c begins',
+    'c ends',
+    'rest 1000',
+    'd begins',
+    'd ends',
   ]);
 });
