@@ -10,6 +10,7 @@ import type { Events, Logs } from '../platform/telemetry/index.ts';
 import { wing } from '../platform/wing/index.ts';
 import { openPayments, type Payments, paymentsOff, type Queue } from './payments/index.ts';
 import { openStripe } from './processor/index.ts';
+import { eventStore } from './subscriptions/index.ts';
 
 export interface BillingNeeds {
   config: Config;
@@ -27,6 +28,7 @@ export interface BillingNeeds {
 }
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 
 /** Opens what organizations pay. */
 export async function openBillingWing(needs: BillingNeeds) {
@@ -34,7 +36,10 @@ export async function openBillingWing(needs: BillingNeeds) {
   const payments = opened.use(await openPaymentsOf(needs));
   return wing(opened, {
     rooms: { payments },
-    sweeps: [{ name: 'payments', everyMs: MINUTE, run: (limit) => payments.sweep(limit) }],
+    sweeps: [
+      { name: 'payments', everyMs: MINUTE, run: (limit) => payments.sweep(limit) },
+      { name: 'payment-events', everyMs: HOUR, run: (limit) => eventStore.dropOldEvents(needs.sql, limit) },
+    ],
   });
 }
 

@@ -2,17 +2,16 @@ import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import { AppError, type Clock } from '../../platform/kernel/index.ts';
 import type { Charge, Processor } from '../processor/index.ts';
-import type { Apply } from '../subscriptions/index.ts';
 import { REFUND_DAYS, wasCredited } from '../subscriptions/index.ts';
-import { claimSelfRefund, findCustomer, findKnown, findSubscription, runningOf } from '../subscriptions/index.ts';
-import { addTask, credits, givesBack, waitingRefunds, isOfPeriod, wasCutShort } from '../processor/index.ts';
+import { claimSelfRefund, findCustomer, findKnown, findSubscription } from '../subscriptions/index.ts';
+import { addTask, credits, waitingRefunds, isOfPeriod, wasCutShort } from '../processor/index.ts';
+import type { Refusals } from './refund.ts';
 import type { Tasks } from './tasks.ts';
 
 export interface ChargesNeeds {
   sql: Database;
   clock: Clock;
   processor: Processor;
-  apply: Apply;
   tasks: Pick<Tasks, 'now'>;
   lockOrg(sql: Sql, orgId: string): Promise<void>;
 }
@@ -36,33 +35,12 @@ type Paid = NonNullable<Awaited<ReturnType<Processor['charge']>>> & {
 };
 const ONCE_A_YEAR = 'Charges were given back within a year already: ask the operator';
 const CREDITED = 'What was left of it was credited when it ended, and money goes back once: ask the operator';
+const REFUSED = 'The payment processor refused it';
 const LATE = 'What it paid for ended just now: ask again';
 const unknown = 'There is no such charge';
 
-/**
- * Ends what charges paid for, as far as it runs; a charge of which the processor names nothing counts as one of the
- * plan. The rest of a period is credited, but where it is paid back.
- */
-async function endPaidFor(
-  apply: Apply,
-  tx: Sql,
-  orgId: string,
-  by: AuditActor,
-  charges: readonly Paid[],
-): Promise<void> {
-  const plan = (await findSubscription(tx, orgId))?.processorId ?? null;
-  for (const subscription of new Set(charges.map(({ paidFor }) => paidFor ?? plan))) {
-    const runs = (await runningOf(tx, orgId)).some(({ id }) => id === subscription); // packs end with their plan
-    if (subscription === null || !runs) continue;
-    const isUnknown = subscription === plan && charges.some(({ paidFor }) => paidFor === null);
-    const refundRest = !isUnknown && !(await givesBack(tx, orgId, subscription));
-    await apply.end(tx, orgId, subscription, by);
-    await addTask(tx, orgId, { kind: 'cancel', subscription, refundRest });
-  }
-}
-
 /** Lists charges of an org and refunds them (S67, S68). */
-export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: ChargesNeeds) {
+export function openCharges({ sql, clock, processor, tasks, lockOrg }: ChargesNeeds) {
   /** The charge, or why it may not be given back. */
   async function judge(
     id: string,
@@ -89,8 +67,8 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
     return wasCredited(remote) ? CREDITED : { ...past, of: subscription, hadEnded };
   }
   /**
-   * Writes down what the processor is to give back, and ends what was paid for: answers the charges that may go, and
-   * those whose subscription ended since they were judged.
+   * Writes down what the processor is to give back, and what ends by that: answers the charges that may go, and those
+   * whose subscription ended since they were judged.
    */
   async function order(
     tx: Sql,
@@ -106,25 +84,30 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
     const due = [...charges].filter(([id, { refunded }]) => !refunded && !late.includes(id)).map(([id]) => id);
     // ordered before, and not written down as done
     const waiting = await waitingRefunds(tx, orgId, [...charges.keys()]);
-    const isFirst = due.length > 0 && !anyAge && waiting.length === 0 && (await claimSelfRefund(tx, orgId));
-    const ordered = [...new Set([...waiting, ...(anyAge || isFirst ? due : [])])];
-    for (const id of ordered)
-      await addTask(tx, orgId, { kind: 'refund', subscription: id, by, of: charges.get(id)?.of ?? null });
-    if (isFirst)
-      await endPaidFor(
-        apply,
-        tx,
-        orgId,
-        by,
-        due.map((id) => charges.get(id)!),
-      );
+    const isFirst = due.length > 0 && !anyAge && waiting.size === 0 && (await claimSelfRefund(tx, orgId));
+    const ordered = [...new Set([...waiting.keys(), ...(anyAge || isFirst ? due : [])])];
+    const plan = (await findSubscription(tx, orgId))?.processorId ?? null;
+    for (const id of ordered) {
+      const { paidFor, of } = charges.get(id)!;
+      // a charge of which the processor names nothing counts as one of the plan
+      const ends = isFirst
+        ? { subscription: paidFor ?? plan, isNamed: paidFor !== null, isAlone: due.length === 1 }
+        : (waiting.get(id) ?? null);
+      await addTask(tx, orgId, { kind: 'refund', subscription: id, by, of, ends });
+    }
     return { ordered, late: late.filter((id) => !ordered.includes(id)) };
   }
   /** Why it was not given back; undefined: it was. */
-  async function outcome(id: string, before: Paid, wasOrdered: boolean): Promise<string | undefined> {
+  async function outcome(
+    id: string,
+    before: Paid,
+    { ordered, refusals }: { ordered: readonly string[]; refusals: Refusals },
+  ): Promise<string | undefined> {
     if (before.refunded) return undefined;
-    if (!wasOrdered) return ONCE_A_YEAR;
-    return (await processor.charge(id))?.refunded ? undefined : 'The payment processor refused it';
+    if (!ordered.includes(id)) return ONCE_A_YEAR;
+    const words = refusals.get(id);
+    if (words !== undefined) return `${REFUSED}: ${words}`;
+    return (await processor.charge(id))?.refunded ? undefined : REFUSED; // by another process
   }
 
   return {
@@ -134,9 +117,10 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
     },
 
     /**
-     * `anyAge`: for super-admins. An organization does it once a year, and what the charges paid for ends by the same
-     * commit: nobody keeps what they take the money back for. The processor is told of both by tasks, so that what fails
-     * half-way is finished; asked again, it is tried at once.
+     * `anyAge`: for super-admins. An organization does it once a year, and what the charges paid for ends by the commit
+     * that notes that the money is back: nobody keeps what they take it back for, or loses it where the processor
+     * refuses. The processor is told of both by tasks, so that what fails half-way is finished; asked again, it is
+     * tried at once.
      */
     async refundCharges(orgId: string, by: AuditActor, ids: readonly string[], anyAge: boolean): Promise<Refunds> {
       const customer = await findCustomer(sql, orgId);
@@ -151,9 +135,9 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
         [...judged].flatMap(([id, charge]) => (typeof charge === 'object' ? [[id, charge] as const] : [])),
       );
       const { ordered, late } = await sql.begin((tx) => order(tx, orgId, by, charges, anyAge));
-      if (ordered.length > 0) await tasks.now(orgId);
+      const refusals: Refusals = ordered.length > 0 ? await tasks.now(orgId) : new Map();
       const waiting = await waitingRefunds(sql, orgId, ordered);
-      if (waiting.length > 0)
+      if (waiting.size > 0)
         throw new AppError(
           'unavailable',
           'The payment processor does not answer: it is asked again until the money is given back',
@@ -166,7 +150,7 @@ export function openCharges({ sql, clock, processor, apply, tasks, lockOrg }: Ch
             ? charge
             : late.includes(id)
               ? LATE
-              : await outcome(id, charge, ordered.includes(id));
+              : await outcome(id, charge, { ordered, refusals });
         if (reason === undefined) result.refunded.push(id);
         else result.failed.push({ id, reason });
       }

@@ -3,7 +3,7 @@ import { AppError } from '../../platform/kernel/index.ts';
 import { type Processor, type RemoteEvent, RemoteInvoice, RemoteSubscription } from '../processor/index.ts';
 import type { Apply, ApplyOutcome } from '../subscriptions/index.ts';
 import { type Paid, reachOf, readInvoice, readSubscription } from '../subscriptions/index.ts';
-import { subscriptionStore as store } from '../subscriptions/index.ts';
+import { eventStore, subscriptionStore as store } from '../subscriptions/index.ts';
 import { addTask } from '../processor/index.ts';
 
 export interface EventsNeeds {
@@ -114,7 +114,7 @@ export function openPaymentEvents({ sql, processor, apply, lockOrg, serviceName,
   return async (body: Uint8Array, signature: string): Promise<ReceivedEvent> => {
     const event = processor.verify(body, signature);
     if (!event) throw new AppError('invalid_request', 'The signature does not fit the body, or is too old');
-    if (await store.eventKnown(sql, event.id)) return IGNORED;
+    if (await eventStore.eventKnown(sql, event.id)) return IGNORED;
     const said = SUBSCRIPTION_EVENTS.has(event.type)
       ? await ofSubscription(event)
       : INVOICE_EVENTS.has(event.type)
@@ -123,16 +123,16 @@ export function openPaymentEvents({ sql, processor, apply, lockOrg, serviceName,
     const eventAt = new Date(event.created * 1000);
     const row = { id: event.id, type: event.type, createdAt: eventAt };
     if (typeof said === 'string') {
-      if (await store.insertEvent(sql, { ...row, orgId: null, subscriptionId: null, outcome: said }))
+      if (await eventStore.insertEvent(sql, { ...row, orgId: null, subscriptionId: null, outcome: said }))
         events.paymentHeard({ ...row, orgId: null, outcome: said });
       return IGNORED;
     }
     const { orgId, subscription } = said;
     const outcome = await sql.begin(async (tx) => {
-      if (!(await store.insertEvent(tx, { ...row, orgId, subscriptionId: subscription, outcome: '' })))
+      if (!(await eventStore.insertEvent(tx, { ...row, orgId, subscriptionId: subscription, outcome: '' })))
         return undefined;
       const word = await applyEvent(tx, event, said, eventAt);
-      await store.saveOutcome(tx, orgId, event.id, word);
+      await eventStore.saveOutcome(tx, orgId, event.id, word);
       return word;
     });
     if (outcome === undefined) return IGNORED;

@@ -144,7 +144,7 @@ export function openPayments({
   return {
     ...manage,
     ...orders,
-    ...openCharges({ sql, clock, processor, apply, tasks, lockOrg }),
+    ...openCharges({ sql, clock, processor, tasks, lockOrg }),
     addons,
     redeem,
     mintCodes,

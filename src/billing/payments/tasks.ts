@@ -1,25 +1,21 @@
 import type { AuditActor } from '../../platform/audit/index.ts';
-import type { Database, Sql } from '../../platform/db/index.ts';
+import type { Sql } from '../../platform/db/index.ts';
 import { AppError } from '../../platform/kernel/index.ts';
-import type { Log } from '../../platform/telemetry/index.ts';
-import { type SubscriptionChange, isAway, type Processor } from '../processor/index.ts';
-import { PROCESSOR, type Apply } from '../subscriptions/index.ts';
+import { type SubscriptionChange, isAway } from '../processor/index.ts';
+import { PROCESSOR } from '../subscriptions/index.ts';
 import { isOver, planMetadata, readSubscription } from '../subscriptions/index.ts';
 import { subscriptionStore as store } from '../subscriptions/index.ts';
-import { addTask, endRefund, endTask, failTask, takeTasks, type TaskRow } from '../processor/index.ts';
+import { addTask, endTask, failTask, takeTasks, type TaskRow } from '../processor/index.ts';
+import { performRefund, type RefundNeeds, type Refusals } from './refund.ts';
 
-export interface TasksNeeds {
-  sql: Database;
-  processor: Processor;
-  apply: Apply;
-  lockOrg(sql: Sql, orgId: string): Promise<void>;
-  log: Log;
-}
 export interface Tasks extends AsyncDisposable {
   /** Begins what waits for an org, beside the caller. */
   begin(orgId: string): void;
-  /** Does what is due for an org before the caller goes on; what fails is taken again later. */
-  now(orgId: string): Promise<void>;
+  /**
+   * Does what is due for an org before the caller goes on; what fails is taken again later. Answers the refunds that
+   * the processor refused for good.
+   */
+  now(orgId: string): Promise<Refusals>;
   /** Does what is due, at most `limit`; answers how many were taken. What fails is taken again later. */
   run(limit: number, orgId?: string): Promise<number>;
   /**
@@ -47,27 +43,7 @@ const MOST_NOW = 100;
 const UNREADABLE =
   'metadata at the payment processor names no plan or add-on, the organization keeps what it has until it is mended';
 
-/** Noted once. What the processor refuses for good is not asked for again. */
-async function refund(
-  { sql, processor, apply, log }: TasksNeeds,
-  orgId: string,
-  charge: string,
-  by: AuditActor,
-): Promise<void> {
-  try {
-    await processor.refund(charge);
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'provider_failed') throw error;
-    log.warn({ orgId, charge, err: error }, 'the payment processor refused a refund, which is not asked for again');
-  }
-  const isBack = (await processor.charge(charge))?.refunded;
-  await sql.begin(async (tx) => {
-    const first = await endRefund(tx, orgId, charge);
-    if (first && isBack) await apply.note(tx, orgId, 'charge_refunded', by, { charge });
-  });
-}
-
-export function openTasks(needs: TasksNeeds): Tasks {
+export function openTasks(needs: RefundNeeds): Tasks {
   const { sql, processor, apply, lockOrg, log } = needs;
   const running = new Set<Promise<unknown>>();
 
@@ -123,18 +99,19 @@ export function openTasks(needs: TasksNeeds): Tasks {
     );
   }
 
-  async function perform({ orgId, kind, subscription, data }: TaskRow): Promise<void> {
+  async function perform(task: TaskRow, refusals: Refusals): Promise<void> {
+    const { orgId, kind, subscription, data } = task;
     if (kind === 'cancel') return processor.cancel(subscription, { refundRest: data.refundRest ?? false });
     if (kind === 'sync') return sync(orgId, subscription);
-    if (kind === 'refund') return refund(needs, orgId, subscription, data.by ?? PROCESSOR);
+    if (kind === 'refund') return performRefund(needs, task, refusals);
     const row = await store.findSubscription(sql, orgId);
     if (row?.processorId !== subscription || row.tier !== data.tier || row.pendingTier) return; // it went on from there
     await makeChange(orgId, subscription, { metadata: planMetadata(row.tier, row.period) }, PROCESSOR);
   }
   /** False: the processor is away. */
-  async function attempt(task: TaskRow): Promise<boolean> {
+  async function attempt(task: TaskRow, refusals: Refusals): Promise<boolean> {
     try {
-      await perform(task);
+      await perform(task, refusals);
       await endTask(sql, task.orgId, task.id);
       return true;
     } catch (error) {
@@ -146,11 +123,11 @@ export function openTasks(needs: TasksNeeds): Tasks {
       return !isAway(error);
     }
   }
-  async function run(limit: number, orgId?: string): Promise<number> {
+  async function run(limit: number, orgId?: string, refusals: Refusals = new Map()): Promise<number> {
     for (let done = 0; ;) {
       const tasks = await takeTasks(sql, orgId, Math.min(limit - done, AT_ONCE));
       for (const task of tasks) {
-        if (!(await attempt(task))) return done; // each more would wait as long for nothing
+        if (!(await attempt(task, refusals))) return done; // each more would wait as long for nothing
         done += 1;
       }
       if (done >= limit || tasks.length === 0) return done; // one that was done may have left another
@@ -168,7 +145,9 @@ export function openTasks(needs: TasksNeeds): Tasks {
     begin,
     sync,
     async now(orgId) {
-      await run(MOST_NOW, orgId);
+      const refusals: Refusals = new Map();
+      await run(MOST_NOW, orgId, refusals);
+      return refusals;
     },
     async change(orgId, subscription, wanted, by, within) {
       await makeChange(orgId, subscription, wanted, by, within);

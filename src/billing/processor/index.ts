@@ -19,6 +19,7 @@ export {
   endTask,
   failTask,
   givesBack,
+  type PaidFor,
   takeTasks,
   type TaskRow,
   waitingRefunds,

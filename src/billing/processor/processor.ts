@@ -147,7 +147,8 @@ export interface Processor {
   checkCard(subscription: RemoteSubscription): Promise<boolean>;
   charges(customer: string): Promise<Charge[]>;
   charge(id: string): Promise<{ customer: string | null; created: number; refunded: boolean } | undefined>;
-  refund(charge: string): Promise<void>;
+  /** Gives a charge back; answers the processor's words where it refuses that for good. */
+  refund(charge: string): Promise<string | undefined>;
   portal(customer: string, returnUrl: string): Promise<string>;
 }
 

@@ -12,16 +12,26 @@ export type Task =
   | { kind: 'sync'; subscription: string }
   /**
    * Gives a charge back, which stands in the place of the subscription; `of`: the subscription whose period that runs
-   * it paid for.
+   * it paid for; `ends`: what ends once the money is back.
    */
-  | { kind: 'refund'; subscription: string; by: AuditActor; of: string | null };
+  | { kind: 'refund'; subscription: string; by: AuditActor; of: string | null; ends: PaidFor | null };
+
+/** What an organization takes its money back for by itself. */
+export type PaidFor = {
+  /** Null: nothing that runs. */
+  subscription: string | null;
+  /** The processor says that the charge paid for it. */
+  isNamed: boolean;
+  /** No other charge is taken back with it. */
+  isAlone: boolean;
+};
 
 export interface TaskRow {
   id: string;
   orgId: string;
   kind: Task['kind'];
   subscription: string;
-  data: { refundRest?: boolean; tier?: Tier; by?: AuditActor };
+  data: { refundRest?: boolean; tier?: Tier; by?: AuditActor; of?: string | null; ends?: PaidFor | null };
   attempts: number;
 }
 
@@ -55,15 +65,19 @@ export async function endRefund(sql: Sql, orgId: string, charge: string): Promis
     await sql`delete from payment_tasks where org_id = ${orgId} and subscription_id = ${charge} and kind = 'refund'`;
   return count > 0;
 }
-/** Finds the charges that are still to be refunded. */
-export async function waitingRefunds(sql: Sql, orgId: string, charges: readonly string[]): Promise<string[]> {
-  const rows = await sql<{ id: string }[]>`
-    select subscription_id as id
+/** Finds the charges that are still to be refunded, with what ends by that. */
+export async function waitingRefunds(
+  sql: Sql,
+  orgId: string,
+  charges: readonly string[],
+): Promise<Map<string, PaidFor | null>> {
+  const rows = await sql<{ id: string; ends: PaidFor | null }[]>`
+    select subscription_id as id, nullif(data -> 'ends', 'null') as ends
     from payment_tasks
     where org_id = ${orgId}
       and kind = 'refund'
       and subscription_id = any(${charges}::text[])`;
-  return rows.map(({ id }) => id);
+  return new Map(rows.map(({ id, ends }) => [id, ends]));
 }
 /** Tells whether a charge for the period that runs is still to be refunded. */
 export async function givesBack(sql: Sql, orgId: string, subscription: string): Promise<boolean> {

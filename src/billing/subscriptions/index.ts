@@ -1,5 +1,6 @@
 export { openDunning } from './dunning.ts';
 export * as checkoutStore from './checkout-store.ts';
+export * as eventStore from './event-store.ts';
 export * as subscriptionStore from './subscription-store.ts';
 export { openNotices } from './notices.ts';
 export { openApply, PROCESSOR, type Apply, type ApplyOutcome, type ApplyNeeds } from './apply.ts';
@@ -29,6 +30,7 @@ export {
   findSubscription,
   keepCustomer,
   nameOf,
+  returnSelfRefund,
   runningOf,
   type SubscriptionRow,
 } from './subscription-store.ts';

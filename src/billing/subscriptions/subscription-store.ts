@@ -331,35 +331,8 @@ export async function firstSuperAdmin(sql: Sql): Promise<string | undefined> {
   return row?.email;
 }
 
-// Events
+// What an organization may have once
 // ------------------------------------------------------------------------------------------------------------------
-
-export interface EventRow {
-  id: string;
-  type: string;
-  orgId: string | null;
-  subscriptionId: string | null;
-  outcome: string;
-  createdAt: Date;
-}
-/** False: it was here before, or another delivery of it has just been written. */
-export async function insertEvent(
-  sql: Sql,
-  { id, type, orgId, subscriptionId, outcome, createdAt }: EventRow,
-): Promise<boolean> {
-  const rows = await sql`
-    insert into payment_events (id, type, org_id, subscription_id, outcome, created_at)
-    values (${id}, ${type}, ${orgId}, ${subscriptionId}, ${outcome}, ${createdAt})
-    on conflict (id) do nothing
-    returning 1`;
-  return rows.length > 0;
-}
-export const saveOutcome = (sql: Sql, orgId: string, id: string, outcome: string) =>
-  sql`update payment_events set outcome = ${outcome} where org_id = ${orgId} and id = ${id}`;
-export async function eventKnown(sql: Sql, id: string): Promise<boolean> {
-  const rows = await sql`select from payment_events /* all orgs */ where id = ${id}`;
-  return rows.length > 0;
-}
 
 /** Tells whether an org has taken this coupon, whatever became of it since. */
 export async function tookCoupon(sql: Sql, orgId: string, coupon: string): Promise<boolean> {
@@ -385,3 +358,8 @@ export async function claimSelfRefund(sql: Sql, orgId: string): Promise<boolean>
       and (self_refund_at is null or self_refund_at < now() - interval '1 year')`;
   return count > 0;
 }
+/** Gives that right back to an organization that got nothing by it. */
+export const returnSelfRefund = (sql: Sql, orgId: string) => sql`
+  update organizations
+  set self_refund_at = null
+  where id = ${orgId}`;

@@ -315,3 +315,59 @@ describe('a second refund', () => {
     expect(await world.subscription(ann)).toBeNull();
   });
 });
+
+describe('a refund that the processor refuses for good', () => {
+  const DISPUTED: unknown = expect.stringMatching(/^The payment processor refused it: Charge .* has been charged back/);
+
+  test('ends no plan, is told and audited in its words, and uses up no right to a refund [S68]', async () => {
+    const { ann, remote } = await paying();
+    const [{ id }] = (await ann.client.get('/billing/charges')).body;
+    const charge = world.processor.charges.find((one) => one.id === id)!;
+    charge.disputed = true;
+    const refund = async (chargeId: string) =>
+      (await ann.client.post('/billing/refund-charges', { chargeIds: [chargeId] })).body;
+    for (let n = 0; n < 2; n++) expect(await refund(id)).toEqual({ refunded: [], failed: [{ id, reason: DISPUTED }] });
+    await world.deliverAll();
+    expect([remote.status, charge.amount_refunded]).toEqual(['active', 0]);
+    expect(await world.subscription(ann)).toMatchObject({ subscriptionTier: 'PRO' });
+    const notes = await world.sql`
+      select detail from audit_log where org_id = ${ann.orgId} and action = 'billing.refund_refused'`;
+    const note = { detail: { charge: id, reason: expect.stringContaining('has been charged back') } };
+    expect(notes).toMatchObject([note, note]);
+    expect(await world.audits(ann.orgId)).not.toContain('billing.charge_refunded');
+
+    const other = `${id}x`;
+    world.processor.charges.unshift({ ...charge, id: other, disputed: false });
+    expect(await refund(other)).toEqual({ refunded: [other], failed: [] });
+    expect(await world.subscription(ann)).toBeNull();
+  });
+
+  test('beside one that it takes: the plan ends, and the right is used up', async () => {
+    const { ann, remote } = await paying();
+    const [{ id }] = (await ann.client.get('/billing/charges')).body;
+    const charge = world.processor.charges.find((one) => one.id === id)!;
+    const [taken, third] = [`${id}x`, `${id}y`];
+    world.processor.charges.push({ ...charge, id: taken }, { ...charge, id: third });
+    charge.disputed = true;
+    const refund = async (...chargeIds: string[]) =>
+      (await ann.client.post('/billing/refund-charges', { chargeIds })).body;
+    expect(await refund(id, taken)).toEqual({ refunded: [taken], failed: [{ id, reason: DISPUTED }] });
+    await world.deliverAll();
+    expect([remote.status, await world.subscription(ann)]).toEqual(['canceled', null]);
+    expect((await refund(third)).failed).toEqual([{ id: third, reason: expect.stringContaining('within a year') }]);
+  });
+
+  test('because somebody else has given the money back ends the plan all the same', async () => {
+    const { ann } = await paying();
+    const [{ id }] = (await ann.client.get('/billing/charges')).body;
+    const charge = world.processor.charges.find((one) => one.id === id)!;
+    world.processor.meanwhile('GET /v1/subscriptions/:id', async () => {
+      Object.assign(charge, { refunded: true, amount_refunded: charge.amount });
+    });
+    expect((await ann.client.post('/billing/refund-charges', { chargeIds: [id] })).body).toEqual({
+      refunded: [id],
+      failed: [],
+    });
+    expect(await world.subscription(ann)).toBeNull();
+  });
+});

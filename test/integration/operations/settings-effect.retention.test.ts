@@ -110,6 +110,12 @@ describe('retention settings', () => {
           'key',
         ),
       ).toEqual([0.9]),
+    'payment-events': async () => {
+      const received = (age: number, id: string) => sql`
+        insert into payment_events (id, type, outcome, created_at, received_at)
+        values (${id}, 'invoice.payment_succeeded', 'applied', ${ago(age)}, ${ago(age)})`;
+      expect(await left('payment-events', [90.1, 89.9], received, 'payment_events')).toEqual([89.9]);
+    },
     'old-runs': async () => {
       const touched = (age: number, id: string) => sql`
         insert into runs (id, org_id, kind, state, is_active, input, touched_at)

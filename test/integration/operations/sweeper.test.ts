@@ -4,6 +4,7 @@ import { startSweeper, type Sweeper } from '../../../actors/host/sweeper.ts';
 import type { Sweep } from '../../../src/platform/wing/index.ts';
 import { dropOldStates } from '../../../src/publishing/channels/logins.ts';
 import { dropOldKeys, listRuns, openLease } from '../../../src/platform/db/index.ts';
+import { dropOldEvents } from '../../../src/billing/subscriptions/event-store.ts';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { dropOldLateness } from '../../../src/publishing/posts/gauges.ts';
 import { dropOldLedger } from '../../../src/operations/sandbox/store.ts';
@@ -293,6 +294,10 @@ describe('the sweeper', () => {
       select decode(lpad(to_hex(n), 8, '0'), 'hex'), ${ann.orgId}, ${ann.userId}, 'sandbox', 'v1', '',
         now() + interval '1 hour'
       from generate_series(1, 5000) n`;
+    await db.sql`
+      insert into payment_events (id, type, outcome, created_at)
+      select n::text, 'invoice.payment_succeeded', 'applied', now()
+      from generate_series(1, 5000) n`;
     const [hook] = await db.sql`select id from webhooks limit 1`;
     await db.sql`
       insert into webhook_deliveries (id, org_id, webhook_id, event, body, state)
@@ -315,8 +320,9 @@ describe('the sweeper', () => {
     await dropOldLateness(db.sql, 10);
     await dropOldDeliveries(db.sql, 86_400_000, 10);
     await dropOldLedger(db.sql, 10);
+    await dropOldEvents(db.sql, 10);
     const sent = db.statements.filter((text) => /^\s*(\/\*|delete)/.test(text));
-    expect(sent.length).toBe(7);
+    expect(sent.length).toBe(8);
     for (const text of sent) {
       const asked = text
         .replace(/limit\s+\$\d+/g, 'limit 10')

@@ -95,6 +95,8 @@ interface Charge {
   payment_intent: string;
   receipt_url: string;
   refunded: boolean;
+  /** The bank has taken the money back: no refund is taken any more. */
+  disputed?: boolean;
   status: 'succeeded';
 }
 /** An event as it would be sent; `text` is what is signed. */
@@ -517,6 +519,8 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
     'POST /v1/refunds': ({ charge: given }) => {
       const charge = found(new Map(charges.map((one) => [one.id, one])), text(given), 'charge');
       if (charge.refunded) throw invalid('Charge has already been refunded.', { code: 'charge_already_refunded' });
+      if (charge.disputed)
+        throw invalid(`Charge ${charge.id} has been charged back; cannot issue a refund.`, { code: 'charge_disputed' });
       Object.assign(charge, { refunded: true, amount_refunded: charge.amount });
       return { id: id('re'), object: 'refund', charge: charge.id };
     },

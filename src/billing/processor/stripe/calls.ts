@@ -1,10 +1,13 @@
 import type Stripe from 'stripe';
 import type { z } from 'zod';
+import { outsideLine } from '../../../platform/content/index.ts';
 import { AppError } from '../../../platform/kernel/index.ts';
 import { CardRefused } from '../processor.ts';
 
 /** Keys that are tried in turn for one creation. */
 const MOST_KEYS = 4;
+/** Characters of what the processor says that people are told. */
+const MOST_WORDS = 300;
 
 export type Calls = ReturnType<typeof openCalls>;
 
@@ -47,6 +50,10 @@ export function openCalls({
     const cause = causeOf(error);
     return cause instanceof StripeInvalidRequestError && (codes.length === 0 || codes.includes(cause.code ?? ''));
   }
+  /** Answers why the processor refused the request as it was; undefined where the same one may work later. */
+  function refusalOf(error: unknown): string | undefined {
+    return isRefused(error) ? outsideLine((causeOf(error) as Error).message, MOST_WORDS) : undefined;
+  }
   const unless =
     (...codes: [string, ...string[]]) =>
     (error: unknown): undefined => {
@@ -80,5 +87,5 @@ export function openCalls({
     return cause instanceof StripeIdempotencyError && cause.statusCode === 400;
   }
 
-  return { ask, once, isRefused, isOtherRequest, unless };
+  return { ask, once, isRefused, refusalOf, isOtherRequest, unless };
 }

@@ -43,7 +43,14 @@ export async function charge({ stripe, ask, unless }: StripeDeps, id: string): R
   return found && { customer: idOf(found.customer)[0] ?? null, created: found.created, refunded: found.refunded };
 }
 
-/** Gives a charge back, once. */
-export async function refund({ stripe, once }: StripeDeps, id: string): Promise<void> {
-  await once(`refund:${id}`, (options) => stripe.refunds.create({ charge: id }, options));
+/** Gives a charge back, once; answers why the processor refuses that for good. */
+export async function refund({ stripe, once, refusalOf }: StripeDeps, id: string): Promise<string | undefined> {
+  try {
+    await once(`refund:${id}`, (options) => stripe.refunds.create({ charge: id }, options));
+    return undefined;
+  } catch (error) {
+    const words = refusalOf(error);
+    if (words === undefined) throw error;
+    return words;
+  }
 }

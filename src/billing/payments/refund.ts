@@ -1,0 +1,61 @@
+import type { AuditActor } from '../../platform/audit/index.ts';
+import type { Database, Sql } from '../../platform/db/index.ts';
+import type { Log } from '../../platform/telemetry/index.ts';
+import { addTask, endRefund, givesBack, type PaidFor, type Processor, type TaskRow } from '../processor/index.ts';
+import { type Apply, PROCESSOR, returnSelfRefund, runningOf } from '../subscriptions/index.ts';
+
+export interface RefundNeeds {
+  sql: Database;
+  processor: Processor;
+  apply: Apply;
+  lockOrg(sql: Sql, orgId: string): Promise<void>;
+  log: Log;
+}
+/** The processor's words on refunds that it refused for good, by charge. */
+export type Refusals = Map<string, string>;
+
+/**
+ * Ends what a charge paid for, as far as it runs. The rest of a period is credited, but where it is paid back: `of` is
+ * the subscription of which the charge paid for the period that runs.
+ */
+async function endPaidFor(
+  apply: Apply,
+  tx: Sql,
+  orgId: string,
+  by: AuditActor,
+  { subscription, isNamed, of }: PaidFor & { of: string | null },
+): Promise<void> {
+  const runs = (await runningOf(tx, orgId)).some(({ id }) => id === subscription); // packs end with their plan
+  if (subscription === null || !runs) return;
+  const refundRest = isNamed && of !== subscription && !(await givesBack(tx, orgId, subscription));
+  await apply.end(tx, orgId, subscription, by);
+  await addTask(tx, orgId, { kind: 'cancel', subscription, refundRest });
+}
+
+/**
+ * Gives a charge back, noted once: what it paid for ends by the same commit. What the processor refuses for good is not
+ * asked for again, ends nothing and uses up no right to a refund.
+ */
+export async function performRefund(
+  { sql, processor, apply, lockOrg, log }: RefundNeeds,
+  { orgId, subscription: charge, data: { by = PROCESSOR, of = null, ends } }: TaskRow,
+  refusals: Refusals,
+): Promise<void> {
+  const refused = await processor.refund(charge);
+  // it may have been given back by somebody else
+  const reason = refused !== undefined && !(await processor.charge(charge))?.refunded ? refused : undefined;
+  await sql.begin(async (tx) => {
+    await lockOrg(tx, orgId);
+    if (!(await endRefund(tx, orgId, charge))) return;
+    if (reason === undefined) {
+      await apply.note(tx, orgId, 'charge_refunded', by, { charge });
+      if (ends) await endPaidFor(apply, tx, orgId, by, { ...ends, of });
+    } else {
+      await apply.note(tx, orgId, 'refund_refused', by, { charge, reason });
+      if (ends?.isAlone) await returnSelfRefund(tx, orgId);
+    }
+  });
+  if (reason === undefined) return;
+  refusals.set(charge, reason);
+  log.warn({ orgId, charge, reason }, 'the payment processor refused a refund, which is not asked for again');
+}
