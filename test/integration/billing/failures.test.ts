@@ -146,6 +146,26 @@ describe('a change whose response is lost', () => {
     ]);
   });
 
+  test('of the end of a trial charges once, when it is asked for again before any event, or twice at once [BI37]', async () => {
+    const finish = ({ client }: SignedUp) => client.post('/billing/finish-trial');
+    const amounts = async ({ client }: SignedUp) =>
+      (await client.get('/billing/charges')).body.map(({ amount }: { amount: number }) => amount) as number[];
+    const [ann, bob] = [await world.signUp(), await world.signUp()];
+    await world.buy(ann);
+    lost();
+    expect((await finish(ann)).status).toBe(503);
+    expect((await finish(ann)).body).toEqual({ finish: true });
+    expect(await world.subscription(ann)).toMatchObject({ isTrial: false });
+
+    await world.buy(bob);
+    const answers: unknown[] = [];
+    world.processor.meanwhile('POST /v1/subscriptions/:id', async () => void answers.push((await finish(bob)).body));
+    answers.push((await finish(bob)).body);
+    expect(answers).toEqual([{ finish: true }, { finish: true }]);
+    await world.deliverAll();
+    expect([await amounts(ann), await amounts(bob)]).toEqual([[2_900], [2_900]]);
+  });
+
   test('of a coupon applies it once [DE7, S74]', async () => {
     await using other = await payingApp({ env: { PAYMENTS_DISCOUNT_ID: 'coupon_1' } });
     const ann = await other.signUp();

@@ -56,20 +56,24 @@ export async function change(
   id: string,
   wanted: SubscriptionChange,
 ): Promise<{ subscription: RemoteSubscription; at: Date }> {
-  const { stripe, ask } = deps;
+  const { stripe, ask, once } = deps;
   const { offer, quantity, when, metadata, endTrial, cancelAtPeriodEnd, coupon } = wanted;
   const items = offer || quantity !== undefined ? await itemsOf(deps, id, wanted) : undefined;
-  const updated = await ask(undefined, () =>
-    stripe.subscriptions.update(id, {
-      expand: ['latest_invoice'],
-      ...(items && { items, proration_behavior: when === 'later' ? 'none' : 'always_invoice' }),
-      ...(items && when !== 'later' && { payment_behavior: 'error_if_incomplete' }),
-      ...(metadata && { metadata }),
-      ...(endTrial && { trial_end: 'now' }),
-      ...(cancelAtPeriodEnd !== undefined && { cancel_at_period_end: cancelAtPeriodEnd }),
-      ...(coupon !== undefined && { discounts: [{ coupon }] }),
-    }),
-  );
+  const params: Stripe.SubscriptionUpdateParams = {
+    expand: ['latest_invoice'],
+    ...(items && { items, proration_behavior: when === 'later' ? 'none' : 'always_invoice' }),
+    ...(items && when !== 'later' && { payment_behavior: 'error_if_incomplete' }),
+    ...(metadata && { metadata }),
+    ...(endTrial && { trial_end: 'now' }),
+    ...(cancelAtPeriodEnd !== undefined && { cancel_at_period_end: cancelAtPeriodEnd }),
+    ...(coupon !== undefined && { discounts: [{ coupon }] }),
+  };
+  // Each end of a trial begins a period and charges for it: two requests, or a repeated one, are one.
+  const updated = endTrial
+    ? await once(`trial-end:${id}:${metadata?.['pending'] ?? ''}`, (options) =>
+        stripe.subscriptions.update(id, params, options),
+      )
+    : await ask(undefined, () => stripe.subscriptions.update(id, params));
   return {
     subscription: await ask(RemoteSubscription, async () => updated),
     at: timeOf(updated.lastResponse.headers['date']),
