@@ -82,10 +82,9 @@ async function cancel(
   if (!nothingToDo)
     await tasks.change(orgId, row.processorId, { cancelAtPeriodEnd: !undo }, by, async (tx) => {
       const first = await store.noteFeedback(tx, orgId, !undo);
+      if (undo) return apply.note(tx, orgId, 'cancellation_withdrawn', by);
       if (!first) return; // the same wish came twice at once
-      if (undo) await apply.note(tx, orgId, 'cancellation_withdrawn', by);
-      else
-        await tellOperator(deps, tx, orgId, by, feedback, (await store.findSubscription(tx, orgId))?.cancelAt ?? null);
+      await tellOperator(deps, tx, orgId, by, feedback, (await store.findSubscription(tx, orgId))?.cancelAt ?? null);
     });
   return { id: row.id, cancelAt: (await store.findSubscription(sql, orgId))?.cancelAt ?? null };
 }

@@ -119,6 +119,8 @@ async function plan(
     await endLater(sql, orgId, isNewer ? row.processorId : paid.id);
     if (!isNewer) return 'superseded';
   }
+  // Withdrawn, perhaps in the portal of the processor: the next cancellation is a new one, and told.
+  if (row?.cancelAt && !paid.cancelAt) await store.noteFeedback(sql, orgId, false);
   const { tier, pending } = tiersAfter(item, row, paid.id);
   await store.savePlan(sql, orgId, {
     id: row?.id ?? newId(),

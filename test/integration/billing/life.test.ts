@@ -353,6 +353,27 @@ describe('the end of a subscription', () => {
     expect(await world.subscription(ann)).toBeNull();
   });
 
+  test('cancelling again, after the first was withdrawn in the portal, is told again [BI34, S69]', async () => {
+    const ann = await world.signUp();
+    const remote = await world.buy(ann, 'PRO');
+    const told = async () =>
+      (await mailsOf({ sql: world.sql, vault: world.app.context.vault }, 'money@example.com'))
+        .filter(({ orgId }) => orgId === ann.orgId)
+        .map(({ content }) => content.template === 'subscription-cancelled' && content.data.feedback);
+    await ann.client.post('/billing/cancel', { feedback: 'too dear' });
+    await world.deliverAll();
+    world.processor.advance(60);
+    world.processor.change(remote.id, { cancel_at_period_end: false, cancel_at: null });
+    await world.deliverAll();
+    expect(await world.subscription(ann)).toMatchObject({ cancelAt: null });
+    world.processor.advance(60);
+    expect((await ann.client.post('/billing/cancel', { feedback: 'at last' })).body.cancel_at).toEqual(
+      expect.any(String),
+    );
+    expect(await told()).toEqual(['too dear', 'at last']);
+    expect((await world.audits(ann.orgId)).filter((action) => action === 'billing.cancelled')).toHaveLength(2);
+  });
+
   test('cancelling now ends it at once, at the processor too; later events change nothing more [BI35, S70]', async () => {
     const ann = await world.signUp();
     const remote = await world.buy(ann, 'PRO');
