@@ -3,7 +3,7 @@ import type { BriefWeek } from './rules.ts';
 
 /**
  * Members of living organizations whom a brief reaches: by some way that they chose, and whose master is on. Without a
- * reader nothing is counted, and no model is paid.
+ * reader nothing is counted, and no model is paid. A choice that is no object reaches nobody, and breaks no other.
  */
 const reached = (sql: Sql): Fragment => sql`
       select m.org_id, m.user_id
@@ -14,7 +14,12 @@ const reached = (sql: Sql): Fragment => sql`
       where p.notification_preferences #> '{categories,agent_briefs}' is not null
         and exists (
           select
-          from jsonb_each(p.notification_preferences #> '{categories,agent_briefs}') as chosen (way, is_on)
+          from jsonb_each(
+            case
+              when jsonb_typeof(p.notification_preferences #> '{categories,agent_briefs}') = 'object'
+              then p.notification_preferences #> '{categories,agent_briefs}'
+            end
+          ) as chosen (way, is_on)
           where is_on = 'true'
             and coalesce(p.notification_preferences #> array['master', way], 'true') = 'true'
         )`;

@@ -123,6 +123,20 @@ describe('the weekly brief of agents', () => {
     expect(await world.rowsOf(world.owner)).toEqual([]);
   });
 
+  test('is told beside somebody whose choice is no list of ways', async () => {
+    const [odd, ann] = [await world.member('admin'), await reader()];
+    for (const choice of [null, true, 'email', ['email']]) {
+      await world.sql`
+        update user_profiles
+        set notification_preferences = ${world.sql.json({ categories: { agent_briefs: choice } })}
+        where user_id = ${odd.userId}`;
+      await sweep();
+    }
+    await happens();
+    await tell();
+    expect([await world.rowsOf(ann), await world.rowsOf(odd)]).toMatchObject([[{}], []]);
+  });
+
   test('is not told of a week in which nothing happened [NO20]', async () => {
     const ann = await reader();
     await tell();
