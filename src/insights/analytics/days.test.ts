@@ -47,7 +47,13 @@ describe('ranges of days', () => {
     expect(shownWeeks(range, NOW, 13)).toEqual({ from: '2026-02-16', to: '2026-02-22' });
     expect(shownWeeks(range, NOW, 12)).toBeUndefined();
     const until = (to: string) => shownWeeks({ from: '2026-02-23', to }, NOW, 180);
-    expect(until('2026-02-28')).toEqual({ from: '2026-02-23', to: '2026-03-01' });
+    expect(until('2026-02-28')).toEqual({ from: '2026-02-23', to: '2026-02-28' });
+    expect(until('2026-02-26')).toEqual({ from: '2026-02-23', to: '2026-02-28' }); // whole until now
     expect(until('2026-03-04')).toEqual({ from: '2026-02-23', to: '2026-03-04' });
+    const wednesday = new Date('2026-02-25T12:00:00.000Z');
+    expect(shownWeeks({ from: '2026-02-16', to: '2026-02-24' }, wednesday, 180)).toEqual({
+      from: '2026-02-16',
+      to: '2026-02-24',
+    });
   });
 });

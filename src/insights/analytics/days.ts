@@ -51,10 +51,11 @@ export function shownRange({ from, to }: DayRange, now: Date, days: number): Day
 
 /**
  * The same of a range by ISO weeks, which are whole: those that it touches, but for one that the plan shows a part of.
- * That of today has the days until now.
+ * That of today ends with the last whole day, or with a later one that is asked for.
  */
 export function shownWeeks({ from, to }: DayRange, now: Date, days: number): DayRange | undefined {
-  const end = to < utcDayOf(now) ? plusDays(mondayOf(to), 6) : to;
+  const asked = [to, plusDays(utcDayOf(now), -1)].toSorted()[1]!;
+  const end = [plusDays(mondayOf(to), 6), asked].toSorted()[0]!;
   const shown = shownRange({ from: mondayOf(from), to: end }, now, days);
   const start = shown && mondayOf(plusDays(shown.from, 6));
   return start !== undefined && start <= end ? { from: start, to: end } : undefined;

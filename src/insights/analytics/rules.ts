@@ -74,6 +74,15 @@ const byDay = ({ date, value, interval }: ValueOf): [day: string, value: number]
     : Array.from({ length: WEEK_DAYS }, (_, n) => [plusDays(date, n), value / WEEK_DAYS]);
 
 /**
+ * Values by days alone, for whom no interval can be told: of a flow each day has its seventh of a week, as in the
+ * overview, so that no week reads as one great day. A stock keeps its one value of the week, at the Monday.
+ */
+export const dailyOf = (metric: Metric, values: readonly ValueOf[]): { date: string; value: number }[] =>
+  METRICS[metric].kind === 'stock'
+    ? values.map(({ date, value }) => ({ date, value }))
+    : values.flatMap(byDay).map(([date, value]) => ({ date, value: Math.round(value * 100) / 100 }));
+
+/**
  * The change of a metric in a range since as many days before, from its values by date. Of a stock the latest of both
  * count; of a flow the days that both times know, so that a day that is missing is no fall.
  */

@@ -123,6 +123,21 @@ describe('days of channels', () => {
     expect(await weeksOf(channelId)).toMatchObject([{ value: 70 }]);
   });
 
+  test('of a week that was rolled up are told by day where no interval is: no day is as great as the week [S182]', async () => {
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const monday = oldMonday(14);
+    await db.sql`
+      insert into analytics_weeks (org_id, channel_id, metric, week, value)
+      values (${orgId}, ${channelId}, 'views', ${daysAgo(monday)}, 10),
+        (${orgId}, ${channelId}, 'followers', ${daysAgo(monday)}, 90)`;
+    await seedDays(db.sql, { orgId, channelId, values: { [monday - 7]: 2 } });
+    const ofWeek = Array.from({ length: 7 }, (_, n) => ({ date: daysAgo(monday - n), value: 1.43 }));
+    expect(await world.analytics.getChannelNumbers(orgId, channelId, monday)).toMatchObject([
+      { metric: 'views', data: [...ofWeek, { date: daysAgo(monday - 7), value: 2 }] },
+      { metric: 'followers', data: [{ date: daysAgo(monday), value: 90 }] },
+    ]);
+  });
+
   test('take gaps, anomalies and finished runs with them', async () => {
     const { orgId, channelId } = await seedOrg(db.sql);
     for (const ago of [549, 547]) {

@@ -16,7 +16,7 @@ import {
 import type { AnalyticsDeps } from '../deps.ts';
 import * as posts from './posts-store.ts';
 import * as store from './reading-store.ts';
-import { ALL_METRICS, changeOver, engagementOf, percentageChange } from '../rules.ts';
+import { ALL_METRICS, changeOver, dailyOf, engagementOf, percentageChange } from '../rules.ts';
 
 // Answers from what was collected: no network is called, and the plan says how far back they go (LM8, S233).
 
@@ -62,7 +62,7 @@ function seriesOf(points: readonly store.SeriesPoint[], range: DayRange): Metric
   const byMetric = Map.groupBy(points, ({ metric }) => metric);
   return ALL_METRICS.flatMap((metric) => {
     const all = byMetric.get(metric) ?? [];
-    const data = all.filter(({ date }) => date >= range.from).map(({ date, value }) => ({ date, value }));
+    const data = dailyOf(metric, all).filter(({ date }) => date >= range.from);
     return data.length === 0 ? [] : [{ metric, data, percentageChange: changeOver(metric, all, range) }];
   });
 }
