@@ -33,6 +33,8 @@ export interface Takes {
    * nobody knows.
    */
   sourceSeconds?: number;
+  /** The price counts the seconds of the video that it starts from, whatever part of it is made anew. */
+  paidBySource?: true;
   /** Whether a prompt is needed. Default: `required`. */
   prompt?: 'required' | 'optional' | 'none';
   /** Of each group one must be given: a field, `options.<name>`, or a kind of source. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type FieldError, fieldError, judge, validationFailed } from '../../platform/kernel/index.ts';
-import type { MediaOperation, MediaRequest } from './_calls.ts';
+import type { MediaOperation, MediaRequest, SourceFile } from './_calls.ts';
 import type { MediaAdapter, Takes } from './_contract.ts';
 
 /** Characters of a prompt for which a model states no limit. */
@@ -54,9 +54,31 @@ function optionsOf({ options }: Takes) {
   return Object.values(options).some(({ required }) => required) ? fields : fields.optional();
 }
 
-/** The longest that a result may last, in seconds: what it costs at most where nobody names a length. */
-export const longestOf = ({ seconds }: Takes): number | undefined =>
+/** The longest that a result may last, in seconds. */
+const longestOf = ({ seconds }: Takes): number | undefined =>
   seconds && ('to' in seconds ? seconds.to : Math.max(...seconds));
+
+/** The length of the longest file or, where nobody knows it, the most that it can be and that is taken. */
+const lastingOf = (sources: readonly SourceFile[], takes: Takes | undefined): number =>
+  Math.max(
+    0,
+    ...sources.map(
+      ({ seconds, mostSeconds = 0 }) => seconds ?? Math.min(mostSeconds, takes?.sourceSeconds ?? mostSeconds),
+    ),
+  );
+
+/**
+ * The seconds that are paid for at most: those that are asked for, else the longest that a result lasts, else those of
+ * the files; of a price by its source never less than those of the files.
+ */
+export function mostPaidSeconds(
+  takes: Takes | undefined,
+  asked: number | undefined,
+  sources: readonly SourceFile[],
+): number {
+  const result = asked ?? (takes && longestOf(takes));
+  return result === undefined || takes?.paidBySource ? Math.max(lastingOf(sources, takes), result ?? 0) : result;
+}
 
 /**
  * Makes the schema of an operation's input from what it takes: the form, its check and its documentation. `source` is

@@ -5,9 +5,9 @@ import { type Cost, microsOf, type Price, type CallUsage } from '../kit/declare/
 import { redactor, unsigned } from '../kit/declare/redact.ts';
 import { credentialsOf, credentialText } from '../kit/wire/credentials.ts';
 import { secretsOf } from '../kit/wire/open-line.ts';
-import type { MediaDone, MediaHandle, MediaOutput, MediaPolled, MediaService, SourceFile } from './_calls.ts';
+import type { MediaDone, MediaHandle, MediaOutput, MediaPolled, MediaService } from './_calls.ts';
 import type { MediaAdapter, MediaLine, Takes } from './_contract.ts';
-import { checkMediaRequest, longestOf, takesOf } from './_limits.ts';
+import { checkMediaRequest, mostPaidSeconds, takesOf } from './_limits.ts';
 import { mediaPriceOf } from './_prices.ts';
 
 const MOST_REDIRECTS = 3;
@@ -47,15 +47,6 @@ function costOf(price: Price, usage: CallUsage): Cost | undefined {
   const isCounted = UNITS.every(([unit, count]) => !paid[unit] || usage[count] !== undefined);
   return isCounted ? { micros: microsOf(paid, usage), source: 'price_table' } : undefined;
 }
-
-/** The length of the longest file or, where nobody knows it, the most that it can be and that is taken. */
-const lastingOf = (sources: readonly SourceFile[], takes: Takes | undefined): number =>
-  Math.max(
-    0,
-    ...sources.map(
-      ({ seconds, mostSeconds = 0 }) => seconds ?? Math.min(mostSeconds, takes?.sourceSeconds ?? mostSeconds),
-    ),
-  );
 
 /** Completes the calls of an adapter: costs by price, estimates, clean words, and the bytes of outputs. */
 export function serveMedia(adapter: MediaAdapter, line: MediaLine, own: Readonly<Record<string, Price>>): MediaService {
@@ -119,12 +110,11 @@ export function serveMedia(adapter: MediaAdapter, line: MediaLine, own: Readonly
       const price = boundOf(model ?? operation);
       if (!price) return undefined;
       const takes = takesOf(adapter, operation, model);
-      const seconds = asked ?? (takes && longestOf(takes)) ?? lastingOf(sources, takes);
       const pictures = sources.filter(({ kind }) => kind === 'image').length;
       const usage = {
         inputTokens: Buffer.byteLength(prompt) + pictures * PICTURE_TOKENS, // no tokenizer makes more of a text
         characters: charactersOf(prompt, takes?.counted),
-        seconds: seconds * count,
+        seconds: mostPaidSeconds(takes, asked, sources) * count,
         images: count,
       };
       return { micros: microsOf(price, usage), source: 'estimate' };

@@ -51,6 +51,7 @@ export default media({
         seconds: { from: 2, to: 20 },
         secondsNeeded: true,
         sources: fetchedFiles(1, 1, 'video'),
+        paidBySource: true,
         options: { start: { label: 'Start of the new part in seconds', required: true, number: true } },
       },
     },

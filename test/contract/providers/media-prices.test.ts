@@ -161,6 +161,20 @@ test('what lasts as long as the sound that it starts from is estimated by the le
   );
 });
 
+test('a part of a video that is made anew is estimated by the length of the video, by which it is paid', async () => {
+  await using providers = localProviders();
+  const estimated = (lasting: Pick<SourceFile, 'seconds' | 'mostSeconds'>) =>
+    opened(providers, 'ltx').estimate({
+      operation: 'edit',
+      model: 'ltx-2-3-pro',
+      prompt: PROMPT,
+      seconds: 3,
+      sources: [{ ...film, ...lasting }],
+    })?.micros;
+  expect([estimated({ seconds: 60 }), estimated({ mostSeconds: 40 })]).toEqual([60 * 320_000, 40 * 320_000]);
+  expect(estimated({ seconds: 2.5 })).toBe(3 * 320_000);
+});
+
 test('a sound of unknown length is estimated by the most that it can last, and that its model takes', async () => {
   await using providers = localProviders();
   const unknown: SourceFile = { ...film, kind: 'audio', mostSeconds: 882 };
