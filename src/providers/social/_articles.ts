@@ -1,14 +1,15 @@
 import { z } from 'zod';
+import { trimmedLine, webAddress } from '../kit/declare/setting-texts.ts';
 import type { Handle, Media, Post } from './_contract.ts';
 import { publicUrlOf } from './_limits.ts';
 
 // What networks for articles have in common: settings that name a title, a cover and tags, files inside the text, and
 // files and drafts that are there before an article is public.
 
-const Address = z.url({ protocol: /^https?$/ }).max(4_096);
+const Address = webAddress();
 /** The title of an article, without blanks around it. */
-export const Title = (most: number, least = 1) => z.string().trim().min(least).max(most);
-export const Subtitle = z.string().trim().max(250).optional();
+export const Title = (most: number, least = 1) => trimmedLine(most, least);
+export const Subtitle = trimmedLine(250, 0).optional();
 /** A file chosen in a setting: its public address, or the file as the library shows it; empty where none is chosen. */
 export const FileSetting = z
   .union([z.literal(''), Address, z.object({ path: Address }).transform(({ path }) => path)])

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleLine } from '../kit/declare/setting-texts.ts';
 import { withoutQueries } from '../kit/protocols/text.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { Canonical, FileSetting, TagList, Title, withPictures } from './_articles.ts';
@@ -12,7 +13,7 @@ export const Settings = z.looseObject({
   main_image: FileSetting,
   canonical: Canonical,
   organization: z.union([z.string().regex(/^\d{0,18}$/), z.int()]).optional(),
-  series: z.string().max(128).optional(),
+  series: singleLine(128).optional(),
 });
 const Article = z.object({ id: z.number(), url: z.url() });
 const Own = Article.extend({

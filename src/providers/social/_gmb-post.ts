@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
+import { multiLine, singleLine } from '../kit/declare/setting-texts.ts';
 import { Canonical } from './_articles.ts';
 import type { Operations, Polled, Post, Published } from './_contract.ts';
 import { fitted } from './_files.ts';
@@ -15,14 +16,14 @@ export const Settings = z
     topicType: z.enum(['STANDARD', 'EVENT', 'OFFER']).default('STANDARD'),
     callToActionType: z.enum(['NONE', 'BOOK', 'ORDER', 'SHOP', 'LEARN_MORE', 'SIGN_UP', 'CALL']).default('NONE'),
     callToActionUrl: Canonical,
-    eventTitle: z.string().max(58).optional(),
+    eventTitle: singleLine(58).optional(),
     eventStartDate: date,
     eventStartTime: time,
     eventEndDate: date,
     eventEndTime: time,
-    offerCouponCode: z.string().max(58).optional(),
+    offerCouponCode: singleLine(58).optional(),
     offerRedeemUrl: Canonical,
-    offerTerms: z.string().max(5_000).optional(),
+    offerTerms: multiLine(5_000).optional(),
   })
   .check(({ value, issues }) => {
     const miss = (key: string, why: string) =>

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
+import { singleLine } from '../kit/declare/setting-texts.ts';
 import type { Http } from '../kit/wire/http.ts';
 import {
   Canonical,
@@ -26,13 +27,7 @@ export const Settings = z.looseObject({
   main_image: FileSetting,
   canonical: Canonical,
   publication: PublicationId,
-  tags: TagList(
-    z
-      .string()
-      .max(100)
-      .regex(/[\p{L}\p{N}]/u),
-    'a tag has letters or digits, at most 100',
-  )
+  tags: TagList(singleLine(100).regex(/[\p{L}\p{N}]/u), 'a tag has letters or digits, at most 100')
     .min(1)
     .max(15),
 });

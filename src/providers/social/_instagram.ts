@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
+import { networkId } from '../kit/declare/setting-texts.ts';
 import { QUOTA_MS } from '../kit/declare/waits.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Limits, Media, Operations, Post } from './_contract.ts';
@@ -64,7 +65,7 @@ export const Settings = z.looseObject({
   is_trial_reel: z.boolean().optional(),
   graduation_strategy: z.enum(['MANUAL', 'SS_PERFORMANCE']).nullish(),
   collaborators: z.array(Name).max(3).optional(),
-  audio: z.looseObject({ id: z.string().min(1).max(100), audio_volume: volume, video_volume: volume }).nullish(),
+  audio: z.looseObject({ id: networkId(100), audio_volume: volume, video_volume: volume }).nullish(),
 });
 type Typed = z.output<typeof Settings>;
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleLine } from '../kit/declare/setting-texts.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { Canonical, Title, withPictures } from './_articles.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
@@ -14,8 +15,8 @@ const ALT = 1_500;
 
 const Target = z.looseObject({
   id: z.union([z.string().regex(/^\d{1,18}$/), z.int().positive()]).transform(Number),
-  subreddit: z.string().max(500).optional(),
-  title: Title(200, 3).refine((title) => !/[\r\n]/.test(title), 'must be one line'),
+  subreddit: singleLine(500).optional(),
+  title: Title(200, 3),
   url: Canonical,
 });
 // one post has one community: its answer names one id

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
+import { singleLine } from '../kit/declare/setting-texts.ts';
 import type { Quota } from '../kit/declare/waits.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import type { Http } from '../kit/wire/http.ts';
@@ -70,7 +71,7 @@ export const COMMENT_LIMITS = { text: 1_250, ...WITHOUT_FILES };
 
 export const Settings = z.looseObject({
   post_as_images_carousel: z.boolean().optional(),
-  carousel_name: z.string().max(400).optional(),
+  carousel_name: singleLine(400).optional(),
 });
 
 /** Consent. Both networks ask for the same scopes: LinkedIn ends earlier tokens of a person when others are asked for. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Field } from '../kit/declare/fields.ts';
+import { multiLine, trimmedLine } from '../kit/declare/setting-texts.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { type Made, madeOf, uploadNext, urlsOf } from './_articles.ts';
 import type { Operations, Post, Published } from './_contract.ts';
@@ -11,8 +12,8 @@ const STARTED = ['running', 'paused', 'cancelled', 'finished', 'scheduled'];
 
 const Id = z.union([z.string().regex(/^\d{1,18}$/), z.int().positive()]).transform(Number);
 export const Settings = z.looseObject({
-  subject: z.string().trim().min(1).max(500),
-  preview: z.string().max(500).optional(),
+  subject: trimmedLine(500),
+  preview: multiLine(500).optional(),
   list: Id,
   template: z.union([z.literal('').transform(() => undefined), Id]).optional(),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { multiLine } from '../kit/declare/setting-texts.ts';
 import type { Limits, SocialAdapter } from './_contract.ts';
 
 /** Differences of servers with Mastodon's API. Absent: as Mastodon. */
@@ -51,10 +52,7 @@ const Language = z
 export const settingsOf = ({ visibilities, refuses = [], quirks = {} }: Brand) =>
   z.looseObject({
     visibility: z.enum(visibilities).optional(),
-    spoiler_text: z
-      .string()
-      .max(quirks.warning ?? 500)
-      .optional(),
+    spoiler_text: multiLine(quirks.warning ?? 500).optional(),
     sensitive: z.boolean().optional(),
     ...(!quirks.noLanguage && { language: Language }),
     ...Object.fromEntries(refuses.map((name) => [name, z.literal('', { error: NOT_TAKEN }).optional()])),

@@ -1,6 +1,6 @@
-import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { type Fields, secret, text } from '../kit/declare/fields.ts';
+import { webAddress } from '../kit/declare/setting-texts.ts';
 import { readPrivateKey } from '../kit/protocols/nostr.ts';
 import type { Published } from './_contract.ts';
 import { keptOf } from './_nostr-notes.ts';
@@ -15,7 +15,7 @@ const RELAYS = [
   'wss://vault.iris.to',
 ];
 export const MAX_RELAYS = 10;
-export const Relay = z.url({ protocol: /^wss?$/ }).max(4_096);
+export const Relay = webAddress(4_096, /^wss?$/);
 
 export const relaysOf = (typed: string): string[] => [...new Set(typed.split(/[\s,]+/).filter((one) => one !== ''))];
 

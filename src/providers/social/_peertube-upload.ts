@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleLine } from '../kit/declare/setting-texts.ts';
 import { contentRanges } from '../kit/protocols/upload/session-forms.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { TagList, Title } from './_articles.ts';
@@ -26,7 +27,7 @@ export const Settings = z.looseObject({
     .regex(/^[a-zA-Z]{2,3}(?:-[a-zA-Z]{2,8}){0,4}$/)
     .optional(),
   nsfw: z.boolean().optional(),
-  tags: TagList(z.string().min(2).max(30), 'a tag has 2 to 30 characters').max(5).optional(),
+  tags: TagList(singleLine(30, 2), 'a tag has 2 to 30 characters').max(5).optional(),
 });
 export type Settings = z.output<typeof Settings>;
 

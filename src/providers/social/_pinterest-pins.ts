@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleLine, webAddress } from '../kit/declare/setting-texts.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Operations, Post, Published } from './_contract.ts';
 import { sinceThen } from './_lists.ts';
@@ -9,8 +10,8 @@ const ANSWER_BYTES = 4 * 1024 * 1024;
 
 export const Settings = z.looseObject({
   board: z.string().regex(/^\d{1,64}$/),
-  title: z.string().max(100).optional(),
-  link: z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(2_048)]).optional(),
+  title: singleLine(100).optional(),
+  link: z.union([z.literal(''), webAddress(2_048)]).optional(),
   dominant_color: z.union([z.literal(''), z.string().regex(/^#[0-9a-f]{6}$/i)]).optional(),
 });
 const Pin = z.object({ id: z.string() });

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { TIMEOUT_MS } from '../kit/declare/adapter.ts';
 import { refused } from '../kit/declare/fallback.ts';
 import type { SentFile } from '../kit/declare/media.ts';
+import { networkId, singleLine } from '../kit/declare/setting-texts.ts';
 import { uploadWhole } from '../kit/protocols/upload/parts.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { Canonical } from './_articles.ts';
@@ -20,11 +21,11 @@ const Target = z
       .string()
       .regex(/^\/?(?:r\/)?\w{2,30}\/?$/)
       .transform((name) => name.replace(/^\/?(?:r\/)?|\/$/g, '')),
-    title: z.string().min(1).max(300),
+    title: singleLine(300, 1),
     type: z.enum(['self', 'link', 'media']).optional(),
     url: Canonical,
     is_flair_required: z.boolean().optional(),
-    flair: z.looseObject({ id: z.string().max(36), name: z.string().max(64).optional() }).nullish(),
+    flair: z.looseObject({ id: networkId(36, 0), name: singleLine(64).optional() }).nullish(),
   })
   .refine(({ type, url }) => type !== 'link' || url, { path: ['url'], message: 'a link post needs an address' })
   .refine(({ is_flair_required: needed, flair }) => !needed || flair?.id, {

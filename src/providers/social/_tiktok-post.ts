@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
+import { singleLine } from '../kit/declare/setting-texts.ts';
 import { contentRangeChunks } from '../kit/protocols/upload/session-forms.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Limits, Media, Post } from './_contract.ts';
@@ -28,7 +29,7 @@ const RANGE_BYTES = 8 * 1024 * 1024;
 const InAppOnly = z.literal('', 'can be chosen in the app of TikTok only').optional();
 export const Settings = z
   .looseObject({
-    title: z.string().max(90).optional(),
+    title: singleLine(90).optional(),
     content_posting_method: z.enum(['DIRECT_POST', 'UPLOAD']).default('DIRECT_POST'),
     privacy_level: z
       .enum(['PUBLIC_TO_EVERYONE', 'MUTUAL_FOLLOW_FRIENDS', 'FOLLOWER_OF_CREATOR', 'SELF_ONLY'])

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleLine } from '../kit/declare/setting-texts.ts';
 import { Canonical, TagList } from './_articles.ts';
 import type { Post } from './_contract.ts';
 
@@ -8,13 +9,13 @@ export const IMAGE_BYTES = 20_000_000;
 export const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 
 export const Settings = z.looseObject({
-  title: z.string().max(4_096).optional(),
+  title: singleLine(4_096).optional(),
   link: Canonical,
   sourceUrl: Canonical,
   tags: z
     .union([
-      z.string().max(1_000),
-      TagList(z.string().max(140), 'a tag has at most 140 characters')
+      singleLine(1_000),
+      TagList(singleLine(140), 'a tag has at most 140 characters')
         .max(30)
         .transform((tags) => tags.join(',')),
     ])

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleLine } from '../kit/declare/setting-texts.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
 import type { Operations, Published } from './_contract.ts';
@@ -9,7 +10,7 @@ import { experienceOf, ForumPost, PAGE, Posts, published, type Read } from './_w
 export const Settings = z.looseObject({
   company: z.string().regex(/^\w{1,100}$/),
   experience: z.string().regex(/^\w{1,100}$/),
-  title: z.string().max(255).optional(),
+  title: singleLine(255).optional(),
 });
 const sameText = (a: string | null | undefined, b: string) => (a ?? '').trim() === b.trim();
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Field } from '../kit/declare/fields.ts';
+import { trimmedLine } from '../kit/declare/setting-texts.ts';
 import { FileSetting, type Made, madeOf, Title, uploadNext } from './_articles.ts';
 import type { Media, Operations, Post, Published } from './_contract.ts';
 import { sentFile } from './_files.ts';
@@ -10,7 +11,7 @@ const UPLOAD_MS = 120_000;
 export const TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp', 'image/avif'];
 
 const Id = z.union([z.int().positive(), z.string().regex(/^\d{1,15}$/)]).transform(Number);
-const Name = z.string().trim().min(1).max(200);
+const Name = trimmedLine(200);
 /** The site tells no more of them in one answer. */
 const MOST_TERMS = 100;
 /** A tag by its id, or by its name, which may be a number, too. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleLine } from '../kit/declare/setting-texts.ts';
 import { findLinks } from '../kit/protocols/text.ts';
 import { FileSetting } from './_articles.ts';
 import type { Media, Post, Published } from './_contract.ts';
@@ -15,7 +16,7 @@ export const Settings = z
     made_with_ai: z.boolean().optional(),
     paid_partnership: z.boolean().optional(),
     post_type: z.enum(['post', 'article']).default('post'),
-    article_title: z.string().max(100).optional(),
+    article_title: singleLine(100).optional(),
     article_status: z.enum(['draft', 'published']).default('published'),
     article_cover: FileSetting,
   })

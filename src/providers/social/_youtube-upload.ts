@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { singleLine } from '../kit/declare/setting-texts.ts';
 import { contentRanges } from '../kit/protocols/upload/session-forms.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { FileSetting, TagList } from './_articles.ts';
@@ -10,11 +11,11 @@ const TAG_CHARACTERS = 500;
 export const Video = z.object({ id: z.string() });
 
 export const Settings = z.looseObject({
-  title: z.string().min(2).max(100),
+  title: singleLine(100, 2),
   type: z.enum(['public', 'unlisted', 'private']).default('public'),
   selfDeclaredMadeForKids: z.enum(['yes', 'no']).optional(),
   thumbnail: FileSetting,
-  tags: TagList(z.string().min(1).max(TAG_CHARACTERS), `a tag has at most ${TAG_CHARACTERS} characters`)
+  tags: TagList(singleLine(TAG_CHARACTERS, 1), `a tag has at most ${TAG_CHARACTERS} characters`)
     .max(TAG_CHARACTERS)
     .refine((tags) => tags.reduce((sum, tag) => sum + tag.length + (tag.includes(' ') ? 2 : 0), 0) <= TAG_CHARACTERS, {
       message: `all tags together are longer than ${TAG_CHARACTERS} characters`,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { secret } from '../kit/declare/fields.ts';
+import { singleLine } from '../kit/declare/setting-texts.ts';
 import {
   Canonical,
   escaped,
@@ -54,7 +55,7 @@ export default social({
     subtitle: Subtitle,
     canonical: Canonical,
     publication: z.union([z.literal(''), PublicationId]).optional(),
-    tags: TagList(z.string().min(1).max(25), 'a tag has at most 25 characters').max(4).optional(), // longer ones are ignored
+    tags: TagList(singleLine(25, 1), 'a tag has at most 25 characters').max(4).optional(), // longer ones are ignored
   }),
 
   async profile({ http }) {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { secret, text } from '../kit/declare/fields.ts';
+import { networkId } from '../kit/declare/setting-texts.ts';
 import { type App, type Connection, type Media, social } from './_contract.ts';
 import { fitted, uploadEach } from './_files.ts';
 import { listing } from './_tools.ts';
@@ -72,7 +73,7 @@ export default social({
     mediaTypes: PICTURES,
   },
   settings: z
-    .looseObject({ postType: z.enum(['timeline', 'group']).default('timeline'), group: z.string().max(100).optional() })
+    .looseObject({ postType: z.enum(['timeline', 'group']).default('timeline'), group: networkId(100, 0).optional() })
     .refine(({ postType, group }) => postType === 'timeline' || group, {
       path: ['group'],
       message: 'is needed for a post in a group',

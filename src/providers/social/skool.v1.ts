@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
 import { secret, type Values } from '../kit/declare/fields.ts';
+import { networkId, singleLine } from '../kit/declare/setting-texts.ts';
 import { type Connection, social } from './_contract.ts';
 import { allPages } from './_lists.ts';
 import { listing, tool } from './_tools.ts';
@@ -60,9 +61,9 @@ export default social({
   threads: 'comment',
   limits: { text: 5_000, unit: 'characters', media: 0, mediaTypes: [] },
   settings: z.looseObject({
-    group: z.string().min(1).max(100),
-    label: z.string().max(100).optional(),
-    title: z.string().min(1).max(200),
+    group: networkId(100),
+    label: networkId(100, 0).optional(),
+    title: singleLine(200, 1),
   }),
 
   async profile({ http, values }) {

@@ -1,9 +1,11 @@
 import { expect } from '@jest/globals';
 import { z } from 'zod';
+import { MULTI_LINE, SINGLE_LINE, WEB_ADDRESS } from '../../../src/providers/kit/declare/setting-texts.ts';
 import type { SocialAdapter } from '../../../src/providers/registry/index.ts';
 import type { Check } from './provider-suite.ts';
 
-// For each setting that a network declares a value at its limit, which is taken, and one beyond it, which is refused.
+// For each setting that a network declares a value at its limit, which is taken, and those beyond it, which are refused:
+// too long, too short, with characters that its form lacks, or missing.
 
 /** What is used of a JSON Schema. */
 interface Schema {
@@ -19,7 +21,10 @@ interface Schema {
   minItems?: number;
   maxLength?: number;
   pattern?: string;
+  allOf?: readonly { pattern?: string }[];
   format?: string;
+  /** Ours: the texts of a union, which takes what one of them takes. */
+  texts?: readonly Schema[];
   minimum?: number;
   maximum?: number;
   exclusiveMinimum?: number;
@@ -52,6 +57,31 @@ const FIXED = ['', '#aaaaaa', '2026-12-01', '10:00'];
 const LENGTHS = Array.from({ length: 130 }, (_, n) => n + 1);
 const ENDLESS = 20_000;
 
+/** Control characters, and halves of signs that take two: no setting takes them. */
+const CONTROL = ['\0', '\u0007', '\u001b', '\u007f', '\u0085', '\ud800', '\udc00'];
+const LINE_ENDS = ['\n', '\r', '\u2028', '\u2029'];
+const SIGNS = [...CONTROL, ...LINE_ENDS, '\t', ' ', '💥'];
+/** The characters that the forms of the kit do not take. Other forms are of ids, names and numbers: they take none. */
+const NOT_TAKEN: Readonly<Record<string, readonly string[]>> = {
+  [SINGLE_LINE.source]: [...CONTROL, ...LINE_ENDS],
+  [MULTI_LINE.source]: [...CONTROL],
+  [WEB_ADDRESS.source]: [...CONTROL, ...LINE_ENDS, '\t'],
+};
+/** Those of `SIGNS` that a text must not have; undefined where its declaration says nothing of characters. */
+function signsNotTaken({ texts, pattern, allOf = [] }: Schema): readonly string[] | undefined {
+  if (texts) {
+    const all = texts.map(signsNotTaken);
+    return all.includes(undefined) ? undefined : SIGNS.filter((sign) => all.every((signs) => signs?.includes(sign)));
+  }
+  const patterns = [{ pattern }, ...allOf].flatMap((one) => one.pattern ?? []);
+  return patterns.map((one) => NOT_TAKEN[one]).find((signs) => signs) ?? (patterns.length > 0 ? SIGNS : undefined);
+}
+/** The text with this in the place of the character in its middle: blanks around a text may not count. */
+const withSign = (text: string, sign: string): string => {
+  const at = Math.floor(text.length / 2);
+  return text.slice(0, at) + sign + text.slice(at + 1);
+};
+
 /** A value that is taken there. */
 function sampleOf(place: Place): unknown {
   const { schema, takes } = place;
@@ -82,7 +112,7 @@ function formsOf(anyOf: readonly Schema[]): Schema[] {
   const texts = forms.filter(({ type }) => type === 'string');
   if (texts.length < 2) return forms;
   const most = Math.max(...texts.map(({ maxLength = 0 }) => maxLength));
-  const text = { type: 'string', ...(most > 0 && { maxLength: most }) };
+  const text = { type: 'string', texts, ...(most > 0 && { maxLength: most }) };
   return [...forms.filter(({ type }) => type !== 'string'), text];
 }
 
@@ -100,7 +130,10 @@ function boundsOf(place: Place): Bound[] {
   if (type === 'object') {
     const whole = objectOf(place);
     return Object.entries(schema.properties ?? {}).flatMap(([name, part]) =>
-      boundsOf(inside(part, name, (value) => ({ ...whole, [name]: value }))),
+      boundsAt(
+        inside(part, name, (value) => ({ ...whole, [name]: value })),
+        schema.required?.includes(name),
+      ),
     );
   }
   if (type === 'integer' || type === 'number') {
@@ -112,6 +145,12 @@ function boundsOf(place: Place): Bound[] {
   if (type === 'null') return [judged([null], ['x'])];
   return type === 'string' ? [textBound(place, judged)] : [judged([true, false], ['yes'])];
 }
+
+/** The bounds of a value that may be left out, or is needed. */
+const boundsAt = (place: Place, isNeeded = false): Bound[] => [
+  ...boundsOf(place),
+  ...(isNeeded && place.takes(undefined) ? [{ path: place.path, faults: ['it may be missing'] }] : []),
+];
 
 type Judged = (at: readonly unknown[], beyond: readonly unknown[]) => Bound;
 
@@ -129,20 +168,29 @@ function listBounds(place: Place, judged: Judged): Bound[] {
   ];
 }
 
-/** A text has a greatest length. Beside it, one with a pattern or a format takes none of the characters that it lacks. */
+/** A text has a greatest length, and a form that says which characters it takes: at least no control characters. */
 function textBound({ schema, path, takes }: Place, judged: Judged): Bound {
   const { maxLength } = schema;
+  const signs = signsNotTaken(schema);
+  if (!signs) return { path, faults: ['a text of any characters'] };
+  const others = SIGNS.filter((sign) => !signs.includes(sign));
   for (const text of GROWING) {
     const lengths = LENGTHS.filter((length) => takes(text(length)));
     const [least] = lengths;
     const most = maxLength !== undefined && takes(text(maxLength)) ? maxLength : lengths.at(-1);
     if (least === undefined || most === undefined) continue;
     if (takes(text(ENDLESS))) return { path, faults: ['a text without an end'] };
-    const strange = schema.pattern || schema.format ? ['💥'.repeat(least)] : [];
-    return judged([text(most), text(least)], [text(most + 1), ...strange]);
+    const middle = text(lengths[Math.floor(lengths.length / 2)]!);
+    const strange = schema.format ? ['💥'.repeat(least)] : [];
+    return judged(
+      [text(most), text(least), ...others.map((sign) => withSign(middle, sign))],
+      [text(most + 1), ...strange, ...signs.map((sign) => withSign(middle, sign))],
+    );
   }
   const fixed = FIXED.find((one) => one !== '' && takes(one));
-  return fixed === undefined ? { path, faults: ['no text is taken'] } : judged([fixed], [`${fixed}x`, `${fixed} 💥`]);
+  return fixed === undefined
+    ? { path, faults: ['no text is taken'] }
+    : judged([fixed], [`${fixed}x`, ...signs.map((sign) => withSign(fixed, sign))]);
 }
 
 /** Whether a fault at one of these paths is one of the other, too; a union names the place where it begins. */
@@ -153,7 +201,7 @@ const isRelated = (a: readonly PropertyKey[], b: readonly PropertyKey[]): boolea
 
 /** `usable`: settings that the network takes. */
 export const settingCheck = ({ settings }: SocialAdapter, usable: Readonly<Record<string, unknown>>): Check => ({
-  name: 'takes each setting at its limit, and names the field of what is beyond it',
+  name: 'takes each setting at its limit; names the field of what is too long, has other characters, or is missing',
   async run() {
     const placeOf = (schema: Schema, path: Path, put: (value: unknown) => object): Place => ({
       schema,
@@ -161,11 +209,14 @@ export const settingCheck = ({ settings }: SocialAdapter, usable: Readonly<Recor
       takes: (value) => !settings.safeParse(put(value)).error?.issues.some((issue) => isRelated(issue.path, path)),
       inside: (inner, key, around) => placeOf(inner, [...path, key], (value) => put(around(value))),
     });
-    const { properties = {} } = z.toJSONSchema(settings, { io: 'input', unrepresentable: 'any' }) as Schema;
+    const { properties = {}, required = [] } = z.toJSONSchema(settings, {
+      io: 'input',
+      unrepresentable: 'any',
+    }) as Schema;
     const faults = Object.entries(properties).flatMap(([key, schema]) => {
       const place = placeOf(schema, [key], (value) => ({ ...usable, [key]: value }));
       if (sampleOf(place) === null) return []; // a setting of the family that this network does not take
-      return boundsOf(place).filter((bound) => bound.faults.length > 0);
+      return boundsAt(place, required.includes(key)).filter((bound) => bound.faults.length > 0);
     });
     expect(faults.map((bound) => [bound.path.join('.'), ...bound.faults])).toEqual([]);
   },

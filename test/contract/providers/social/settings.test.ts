@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { settingCheck } from '../../../support/peers/setting-bounds.ts';
 import { localProviders } from '../../../support/worlds/providers.ts';
 
 // Values that a network refuses and whose type does not tell: they are named when a post is made, not when it is due.
@@ -41,11 +42,22 @@ const WRONG: readonly [id: string, field: string, settings: object, right: objec
   ['lemmy', 'subreddit', lemmy('Two\nlines'), lemmy('One line\n')],
   ['pixelfed', 'spoiler_text', { spoiler_text: 'x'.repeat(141) }, { spoiler_text: 'x'.repeat(140) }],
   ['mastodon', 'language', { language: 'German' }, { language: 'de' }],
+  ['mewe', 'group', { group: '../me' }, { group: '5bf1c9a0' }], // it becomes a part of a path
+  ['skool', 'group', { group: '..', title: 'A title' }, { group: 'a-1', title: 'A title' }],
+  ['instagram', 'audio', { audio: { id: '1&b=2' } }, { audio: { id: '12' } }],
+  ['youtube', 'title', { title: 'Two\nlines' }, { title: '日本語 – “one” line 🎬' }],
+  ['gmb', 'offerTerms', { offerTerms: 'One\u0007each' }, { offerTerms: 'One each\nper day' }],
+  ['facebook', 'url', { url: 'https://a.example/\nb' }, { url: ' https://a.example/ä b\n' }],
+  ['hashnode', 'tags', { ...hashnode, tags: ['a\u0000b'] }, { ...hashnode, tags: [{ value: 'Straße' }] }],
   ['pinterest', 'dominant_color', { board: '1', dominant_color: 'red' }, { board: '1', dominant_color: '#ff0000' }],
 ];
 
 test.each(WRONG)('of %s: names %s where it is wrong, and takes what is right', (id, field, wrong, right) => {
-  const { settings } = localProviders().resolve('social', id);
+  const { settings } = localProviders().resolve('social', id, { allowPreview: true });
   expect(settings.safeParse(wrong).error?.issues.map(({ path }) => path[0])).toEqual([field]);
   expect(settings.safeParse(right).error).toBeUndefined();
 });
+
+// its server speaks sockets, so the suite of the others does not try it
+test('of nostr: takes each setting at its limit, and no other characters', () =>
+  settingCheck(localProviders().resolve('social', 'nostr'), {}).run());
