@@ -1,16 +1,16 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Database, Fragment } from '../../src/platform/db/index.ts';
 import type { Child } from './kit/child.ts';
-import { type Figures, rounded, spread } from './kit/figures.ts';
+import { type Beside, duePosts } from './kit/due-posts.ts';
+import { type Figures, rounded } from './kit/figures.ts';
 import { AT_ONCE, numbersNetwork } from './kit/numbers-network.ts';
 import { CannotRun, type Options } from './kit/options.ts';
 import { interleave, latenessBeside } from './kit/pairs.ts';
 import { cpuMs } from './kit/processes.ts';
 import type { Report } from './kit/report.ts';
-import { announce, CONTENT, seedPosts, seedTenants, type Tenant } from './kit/seed.ts';
+import { CONTENT, seedTenants, type Tenant } from './kit/seed.ts';
 import { ENCRYPTION_KEY, openWorld, type Provider, type World } from './kit/world.ts';
 
 const HOST = fileURLToPath(new URL('./processes/collect-host.ts', import.meta.url));
@@ -18,10 +18,6 @@ const ORGS = 100;
 /** Posts that fall due meanwhile; the last one as long after the first as a collection takes at least. */
 const DUE_PER_SECOND = 40;
 const MOST_CHANNELS_PER_SECOND = 400;
-const SWEEP_MS = 5_000; // after it the product has registered what was put into its tables
-const AHEAD_MS = 100; // the collection has begun when the first post is due
-const SETTLE_MS = 500; // results are written
-const GIVE_UP_MS = 600_000;
 /** Days before yesterday that were collected: what stands out is judged by them. */
 const HISTORY_DAYS = 29;
 /** Of a channel: what the network tells of it, and what its posts have gained. */
@@ -160,44 +156,18 @@ async function clear(sql: Database): Promise<void> {
   await sql`vacuum analytics_days, analytics_post_days, posts`;
 }
 
-interface Beside {
-  figures: Figures;
-  /** Whether it ran at this moment. */
-  ranAt(ms: number): boolean;
-}
-
 /** Has posts fall due one after another, with or without something beside them. */
 async function measuredRun(run: Run, beside?: (run: Run) => Promise<Beside>): Promise<Figures> {
-  const { sql, tenants, world, provider, host, due } = run;
+  const { sql, world, host } = run;
   await clear(sql);
-  await provider.reset(0);
-  const start = Date.now() + SWEEP_MS + 2_000;
-  // a few channels of every organization
-  const few = tenants.map(({ channels, ...tenant }) => ({
-    ...tenant,
-    channels: channels.slice(0, Math.ceil(due / ORGS)),
-  }));
-  const posts = await seedPosts(sql, few, due, (n) => new Date(start + (n * 1_000) / DUE_PER_SECOND));
-  await sql`analyze posts`;
-  await announce(sql, posts);
-  await sleep(Math.max(0, start - AHEAD_MS - Date.now()));
-
-  const before = [cpuMs([host.pid]), world.postgresCpuMs()] as const;
-  const [ran] = await Promise.all([beside?.(run), arrived(provider, due)]);
-  await sleep(SETTLE_MS);
-  const after = [cpuMs([host.pid]), world.postgresCpuMs()] as const;
-
-  const { keys, at, doubled } = await provider.arrivals();
-  const dueOf = new Map(posts.map((post) => [post.id, post.due]));
-  const late = keys.map((key, n) => at[n]! - dueOf.get(key)!);
-  return {
-    ...spread('late', late),
-    early: late.filter((ms) => ms < 0).length,
-    doubled,
-    ...(ran && { ...ran.figures, due_beside: posts.filter((post) => ran.ranAt(post.due)).length / due }),
-    cpu_s: (after[0] - before[0]) / 1_000,
-    postgres_cpu_s: (after[1] - before[1]) / 1_000,
-  };
+  return duePosts(
+    {
+      ...run,
+      perSecond: DUE_PER_SECOND,
+      counters: () => ({ cpu_s: cpuMs([host.pid]) / 1_000, postgres_cpu_s: world.postgresCpuMs() / 1_000 }),
+    },
+    beside && (() => beside(run)),
+  );
 }
 
 /** A collection of all channels. */
@@ -216,13 +186,4 @@ async function collected({ sql, provider, host, channels, published }: Run): Pro
     },
     ranAt: (moment) => moment >= began && moment <= began + ms,
   };
-}
-
-async function arrived(provider: Provider, count: number): Promise<void> {
-  const end = performance.now() + GIVE_UP_MS;
-  while ((await provider.count()) < count) {
-    if (performance.now() > end)
-      throw new Error(`${await provider.count()} of ${count} posts came after ${GIVE_UP_MS / 1_000} s`);
-    await sleep(50);
-  }
 }

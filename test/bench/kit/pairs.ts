@@ -18,13 +18,16 @@ export interface Comparison {
   readonly better: 'greater' | 'smaller';
   readonly goal?: number;
 }
-/** How late posts are (`late_p99_ms`) beside the same posts of the side `peer`, which has nothing else to do. */
-export const latenessBeside = (peer: string): Comparison => ({
+/**
+ * How late posts are (`late_p99_ms`) beside the same posts of the side `peer`, which has nothing else to do; `most`: so
+ * many times as late at most.
+ */
+export const latenessBeside = (peer: string, most = 1.05): Comparison => ({
   name: `lateness of posts, p99, ${peer}`,
   figure: 'late_p99_ms',
   peer,
   better: 'smaller',
-  goal: 1 / 1.05,
+  goal: 1 / most,
 });
 export interface Ratio {
   readonly median: number;
