@@ -56,8 +56,7 @@ export function receiveFrame(room: Receiving, connection: Connection, bytes: Uin
     const states = room.awareness.all();
     if (states) connection.send(encode(frames.awarenessFrame(states)));
   } else if (type === frames.AWARENESS) takeAwareness(room, connection, payload);
-  else if (step === frames.STEP1)
-    connection.sendDocument(encode(frames.step2Frame(room.document.missing(payload))));
+  else if (step === frames.STEP1) connection.sendDocument(encode(frames.step2Frame(room.document.missing(payload))));
   else if (step === frames.STEP2 || step === frames.UPDATE) takeUpdate(room, connection, payload);
   else throw new frames.Malformed('no frame of y-websocket');
 }

@@ -79,9 +79,9 @@ function bucketsOf(name: string, ip: string, limit: number): Bucket[] {
 const ORGS_OF_A_PERSON = 3;
 
 /** The bucket of a program that may ask only so often, whatever it asks for. */
-function bucketOfProgram({ limits }: Principal): Bucket[] {
-  if (limits?.requestsPerHour == null) return [];
-  return [{ bucket: `program|${limits.hourOf}`, limit: limits.requestsPerHour, isOwn: true }];
+function bucketOfProgram({ limits: held }: Principal): Bucket[] {
+  if (held?.requestsPerHour == null) return [];
+  return [{ bucket: `program|${held.hourOf}`, limit: held.requestsPerHour, isOwn: true }];
 }
 
 /**

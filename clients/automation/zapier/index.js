@@ -59,19 +59,19 @@ const run = {
 const POST_TYPES = { schedule: 'Schedule', now: 'Publish now', draft: 'Keep as a draft' };
 
 /** Fetches each address into the media library first: networks take files from there. */
-const filesOf = (z, bundle, addresses = [], key = undefined) =>
+const filesOf = (z, bundle, keyAt) =>
   Promise.all(
-    addresses.filter(Boolean).map(async (url, n) => {
-      const { id, path } = await ask(z, bundle, 'uploadFromUrl', { body: { url }, key: key && `${key}-${n}` });
+    (bundle.inputData.media ?? []).filter(Boolean).map(async (url, n) => {
+      const { id, path } = await ask(z, bundle, 'uploadFromUrl', { body: { url }, key: keyAt(n) });
       return { id, path };
     }),
   );
 
 async function createPost(z, bundle) {
-  const { channels, content, type, date, media, tags } = bundle.inputData;
+  const { channels, content, type, date, tags } = bundle.inputData;
   if (type === 'schedule' && !date) throw new z.errors.Error('A scheduled post needs a date', 'date_missing', 400);
   const key = keyOf(z, bundle);
-  const image = await filesOf(z, bundle, media, key);
+  const image = await filesOf(z, bundle, (n) => (key ? `${key}-${n}` : undefined));
   const created = await ask(z, bundle, 'createPosts', {
     key,
     body: {

@@ -138,14 +138,18 @@ describe('a call', () => {
     const signal = AbortSignal.abort(new Error('enough'));
     await expect(rookery.request('/public/v1/me', { signal })).rejects.toThrow('enough');
   });
-  test.each([200, 500])('ends when the body of an answer with %i falls silent', async (status) => {
-    service = await startReceiver({
-      answer: (response) => void response.writeHead(status, { 'content-type': 'application/json' }).write('{"id":'),
-    });
-    const rookery = openRookery({ url: service.url, timeoutMs: 30, maxWaitMs: 0 });
-    await expect(rookery.me()).rejects.toThrow(status === 200 ? /no answer in 30 ms/ : /answered 500/);
-    await expect(rookery.upload(new Blob(['x']).stream(), { name: 'x' })).rejects.toThrow(/30 ms|answered 500/);
-  }, 5_000);
+  test.each([200, 500])(
+    'ends when the body of an answer with %i falls silent',
+    async (status) => {
+      service = await startReceiver({
+        answer: (response) => void response.writeHead(status, { 'content-type': 'application/json' }).write('{"id":'),
+      });
+      const rookery = openRookery({ url: service.url, timeoutMs: 30, maxWaitMs: 0 });
+      await expect(rookery.me()).rejects.toThrow(status === 200 ? /no answer in 30 ms/ : /answered 500/);
+      await expect(rookery.upload(new Blob(['x']).stream(), { name: 'x' })).rejects.toThrow(/30 ms|answered 500/);
+    },
+    5_000,
+  );
   test('lasts as long as its body comes, and a stream of events as long as it is open', async () => {
     const bodyOf = async (response: ServerResponse, type: string, pieces: readonly string[], everyMs: number) => {
       response.writeHead(200, { 'content-type': type }).flushHeaders();

@@ -17,7 +17,7 @@ import * as reading from './reading/reading.ts';
 import { deleteOldNotes, deleteOldPostDays, rollUpWeeks } from './retention-store.ts';
 import { tellWeeks } from './collecting/summary.ts';
 import { replanSummaries } from './collecting/summary-store.ts';
-import { atOnce, openTurns } from './collecting/turns.ts';
+import { openStatementQueue, withoutQueue } from './collecting/statement-queue.ts';
 
 /** Channels of one process that are read at a time. */
 const AT_ONCE = 8;
@@ -48,18 +48,18 @@ async function runCollections(deps: AnalyticsDeps, limit: number): Promise<numbe
 /** Reads channels that are due, at most so many at once; answers how many. */
 async function collectDue(deps: AnalyticsDeps, limit: number): Promise<number> {
   const claimed = await claimCollections(deps.sql, newId(), limit);
-  await Promise.all(claimed.map((collection) => collectChannel(deps, collection, atOnce)));
+  await Promise.all(claimed.map((collection) => collectChannel(deps, collection, withoutQueue)));
   return claimed.length;
 }
 
 function startCollecting(deps: AnalyticsDeps) {
-  const turns = openTurns(deps.clock);
+  const inQueue = openStatementQueue(deps.clock);
   return startWorker({
     clock: deps.clock,
     concurrency: AT_ONCE,
     restMs: REST_MS,
     claim: (limit) => claimCollections(deps.sql, newId(), limit),
-    work: (collection) => collectChannel(deps, collection, turns),
+    work: (collection) => collectChannel(deps, collection, inQueue),
     onWorkError: (err, { channelId }) =>
       deps.log.warn({ err, channelId }, 'the numbers of a channel could not be kept, and are read again'),
     onClaimError: (err) => deps.log.warn({ err }, 'channels that are due could not be claimed, repeated in 5 s'),

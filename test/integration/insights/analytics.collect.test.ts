@@ -200,12 +200,8 @@ describe('what is kept', () => {
 describe('what it costs', () => {
   test('a channel with many posts is claimed, read and ended in six statements, none of which waits for a commit', async () => {
     const statements: string[] = [];
-    await using counted = await openPublishing({
-      url: db.url,
-      engine: noEngine,
-      network,
-      onStatement: (text) => void statements.push(text),
-    });
+    const onStatement = (text: string) => void statements.push(text);
+    await using counted = await openPublishing({ url: db.url, engine: noEngine, network, onStatement });
     const { orgId, channelIds } = await seedOrg(db.sql, 2);
     told = numbersOf(network, { atOnce: 2 });
     told.counts = () => ({ likes: 3 });
@@ -217,17 +213,9 @@ describe('what it costs', () => {
     await counted.analytics.collectDue(1);
     expect(told.posts).toHaveLength(5);
     const ofNumbers = /\b(?:update|insert into|delete from|from|exists \(select from) (analytics_\w+|posts)\b/;
-    expect(statements.map((text) => ofNumbers.exec(text)?.[1] ?? text)).toEqual([
-      'analytics_collections', // claimed
-      'analytics_days',
-      'posts',
-      'analytics_post_days',
-      'analytics_collections', // ended, and the flows of its posts derived
-      'analytics_collections', // whether others are left
-    ]);
-    const [kept] = await db.sql`
-      select (select count(*)::int from analytics_days) as days, (select count(*)::int from analytics_post_days) as posts`;
-    expect(kept).toEqual({ days: 8, posts: 9 });
+    const left = 'analytics_collections'; // claimed, ended with the flows of its posts derived, looked for others
+    const tables = statements.map((text) => ofNumbers.exec(text)?.[1] ?? text);
+    expect(tables).toEqual([left, 'analytics_days', 'posts', 'analytics_post_days', left, left]);
   });
 });
 

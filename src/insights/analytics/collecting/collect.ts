@@ -12,7 +12,7 @@ import { plusDays, utcDayOf } from '../days.ts';
 import { type AnalyticsDeps, hasNumbers } from '../deps.ts';
 import { CHANNEL_DAYS, countsOfPost, FLOWS, type Point, toldOfChannel } from '../rules.ts';
 import { type CountedPost, findReleasedPosts, upsertDays, upsertPostDays } from './snapshot-store.ts';
-import type { Turns } from './turns.ts';
+import type { InQueue } from './statement-queue.ts';
 
 /** A channel that could not be read is tried three more times, an hour apart. */
 const MORE_TRIES = 3;
@@ -31,28 +31,28 @@ interface Reading {
   collection: Collection;
   adapter: SocialAdapter;
   caller: WithoutSlot;
-  turns: Turns;
+  inQueue: InQueue;
 }
 
 /**
- * Reads the numbers of a claimed channel, and completes the run of its organization where it was the last. `turns`:
+ * Reads the numbers of a claimed channel, and completes the run of its organization where it was the last. `inQueue`:
  * what keeps its statements behind those of publishing.
  */
-export async function collectChannel(deps: AnalyticsDeps, collection: Collection, turns: Turns): Promise<void> {
-  const done = await read(deps, collection, turns);
-  await turns(() => settle(deps, collection, done));
+export async function collectChannel(deps: AnalyticsDeps, collection: Collection, inQueue: InQueue): Promise<void> {
+  const done = await read(deps, collection, inQueue);
+  await inQueue(() => settle(deps, collection, done));
   if (await hasChannelsLeft(deps.sql, collection)) return;
-  await turns(() => completeRun(deps, collection));
+  await inQueue(() => completeRun(deps, collection));
 }
 
-async function read(deps: AnalyticsDeps, collection: Collection, turns: Turns): Promise<Read> {
+async function read(deps: AnalyticsDeps, collection: Collection, inQueue: InQueue): Promise<Read> {
   const { orgId, channelId, channel, needsLogin } = collection;
   if (!channel) return 'not wanted';
   if (needsLogin) return { failed: { kind: 'reauthorize', message: 'The channel needs a new login' }, flows: [] };
   const adapter = deps.channels.adapterOf(channel);
   if (!adapter || !hasNumbers(deps, adapter)) return 'not wanted';
   const caller = { orgId, channelId, channel, heldSince: deps.clock.monotonic(), leaseMs: COLLECTION_CLAIM_MS };
-  const reading = { collection, adapter, caller, turns };
+  const reading = { collection, adapter, caller, inQueue };
   const days = await readDays(deps, reading);
   if (days.failed && !isOfThisCall(days.failed)) return { ...days, flows: [] };
   const failed = await readPosts(deps, reading);
@@ -65,7 +65,7 @@ const isOfThisCall = ({ kind }: Failed): boolean => kind === 'rejected' || kind 
 
 async function readDays(
   { posts, clock, sql, log }: AnalyticsDeps,
-  { collection, adapter, caller, turns }: Reading,
+  { collection, adapter, caller, inQueue }: Reading,
 ): Promise<{ own: ReadonlySet<string>; failed: Failed | undefined }> {
   let own: ReadonlySet<string> = new Set<string>();
   if (!adapter.channelMetrics) return { own, failed: undefined };
@@ -77,24 +77,24 @@ async function readDays(
       log.warn({ provider: adapter.id, metrics: told.leftOut }, 'a network told values that are no counts: left out');
     ({ points, own } = told);
   });
-  if (points.length > 0) await turns(() => upsertDays(sql, collection, points));
+  if (points.length > 0) await inQueue(() => upsertDays(sql, collection, points));
   return { own, failed };
 }
 
 /** Reads the counts of the channel's posts, as many as the network takes in a call; undefined: all that can be had. */
 async function readPosts(
   deps: AnalyticsDeps,
-  { collection, adapter, caller, turns }: Reading,
+  { collection, adapter, caller, inQueue }: Reading,
 ): Promise<Failed | undefined> {
   const { sql, clock, posts, postDaysBack, mostPages } = deps;
   if (!adapter.metrics) return undefined;
   const atOnce = Math.min(adapter.metricsAtOnce ?? 1, MOST_AT_ONCE);
   const limit = atOnce * Math.min(mostPages[adapter.id] ?? MOST_PAGES, MOST_PAGES);
-  const wanted = await turns(() => findReleasedPosts(sql, collection, { daysBack: postDaysBack, limit }));
+  const wanted = await inQueue(() => findReleasedPosts(sql, collection, { daysBack: postDaysBack, limit }));
   const ids = new Map(wanted.map(({ id, release }) => [release.id, id]));
   const counted = new Map<string, CountedPost>();
   const keep = async () => {
-    if (counted.size > 0) await turns(() => upsertPostDays(sql, collection, [...counted.values()]));
+    if (counted.size > 0) await inQueue(() => upsertPostDays(sql, collection, [...counted.values()]));
     counted.clear();
   };
   const since = clock.monotonic();

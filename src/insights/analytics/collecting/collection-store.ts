@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { type ChannelSnapshot, snapshot } from '../../../publishing/posts/index.ts';
-import { deriveDays } from './snapshot-store.ts';
+import { type CollectionKey, deriveDays } from './snapshot-store.ts';
 
 // Each organization is read once a night. A run is its collection of one day; a row of `analytics_collections` is a
 // channel that is left of it, so that whoever goes on after a crash asks only those.
@@ -83,11 +83,6 @@ export async function openRuns(sql: Sql, networks: readonly string[], limit: num
   return opened!.due;
 }
 
-export interface CollectionKey {
-  orgId: string;
-  day: string;
-  channelId: string;
-}
 /** A channel that was claimed to be read. */
 export interface Collection extends CollectionKey {
   claim: string;

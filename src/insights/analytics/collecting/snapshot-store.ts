@@ -1,8 +1,12 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { published } from '../../../publishing/posts/index.ts';
-import type { CollectionKey } from './collection-store.ts';
 import type { Point } from '../rules.ts';
 
+export interface CollectionKey {
+  orgId: string;
+  day: string;
+  channelId: string;
+}
 type ChannelKey = Pick<CollectionKey, 'orgId' | 'channelId'>;
 
 /**

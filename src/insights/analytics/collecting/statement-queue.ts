@@ -1,7 +1,7 @@
 import type { Clock } from '../../../platform/kernel/index.ts';
 
-/** Runs one piece of work on the database when its turn has come. */
-export type Turns = <T>(work: () => Promise<T>) => Promise<T>;
+/** Runs one piece of work on the database, once those before it have ended. */
+export type InQueue = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Longest rest after a piece of work. */
 const MOST_REST_MS = 1_000;
@@ -10,7 +10,7 @@ const MOST_REST_MS = 1_000;
  * One piece of work at a time, and after each a rest as long as the work took: the numbers of a night may wait, and
  * leave the database and the processor to posts that fall due. Calls of networks go on meanwhile.
  */
-export function openTurns(clock: Clock): Turns {
+export function openStatementQueue(clock: Clock): InQueue {
   let before: Promise<void> = Promise.resolve();
   return <T>(work: () => Promise<T>): Promise<T> => {
     let took = 0;
@@ -29,4 +29,4 @@ export function openTurns(clock: Clock): Turns {
 }
 
 /** Every piece of work at once. */
-export const atOnce: Turns = (work) => work();
+export const withoutQueue: InQueue = (work) => work();

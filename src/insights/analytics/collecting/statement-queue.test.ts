@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
 import { systemClock } from '../../../platform/kernel/index.ts';
-import { openTurns } from './turns.ts';
+import { openStatementQueue } from './statement-queue.ts';
 
-test('work has its turn one after another, after a rest as long as the work before it took, even where that failed', async () => {
+test('work is done one after another, after a rest as long as the work before it took, even where that failed', async () => {
   let now = 0;
   const seen: string[] = [];
-  const turns = openTurns({
+  const inQueue = openStatementQueue({
     ...systemClock,
     monotonic: () => now,
     sleep: (ms) => {
@@ -21,8 +21,8 @@ test('work has its turn one after another, after a rest as long as the work befo
     if (name === 'b') throw new Error('b failed');
     return name;
   };
-  const done = await Promise.allSettled([turns(work('a', 5)), turns(work('b', 7)), turns(work('c', 9_000))]);
-  await turns(work('d', 0));
+  const done = await Promise.allSettled([inQueue(work('a', 5)), inQueue(work('b', 7)), inQueue(work('c', 9_000))]);
+  await inQueue(work('d', 0));
   expect(done.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason)))).toEqual([
     'a',
     'Error: b failed',
