@@ -30,6 +30,8 @@ export interface McpCaller {
   call: SurfaceCall;
   scopes: ReadonlySet<Scope>;
   policy: McpPolicy;
+  /** What the program calls itself, where an earlier message told it. */
+  client?: string | undefined;
 }
 
 /** Of a token the scopes are those granted, of a key those of its owner's role, both within the policy (S201). */
@@ -69,11 +71,15 @@ export interface Refusal {
   scope?: unknown;
 }
 export const INVALID_REQUEST = -32_600;
+const METHOD_NOT_FOUND = -32_601;
 /** The codes of refusals that are none of the protocol's own. */
 const CODES: Readonly<Record<number, number>> = { 402: -32_004, 403: -32_003 };
 
 /** The refusal of a message that its caller may not send; undefined: they may. */
 export function refusalOfMessage(caller: McpCaller, message: Message): Refusal | undefined {
+  // its answer would be a stream that never ends: nothing is announced here
+  if (message.method === 'subscriptions/listen')
+    return { status: 404, error: { code: METHOD_NOT_FOUND, message: 'There are no subscriptions' } };
   try {
     checkMessage(caller, message);
     return undefined;

@@ -37,16 +37,10 @@ export const surfaceRoute = <const Path extends `/${string}`>(path: Path, surfac
     present: (text) => text,
   });
 
-const METHOD_NOT_FOUND = -32_601;
-
-/** The refusal of a body: one that the protocol would not answer in one piece, or with a message that is refused. */
+/** The refusal of a body that repeats an id, or of its first message that is refused. */
 function refusalOfBody(caller: McpCaller, messages: readonly Message[]): (Refusal & Pick<Message, 'id'>) | undefined {
   if (hasRepeatedId(messages))
     return { status: 400, error: { code: INVALID_REQUEST, message: 'Two requests have the same id' } };
-  // an answer of many messages, which would be a stream: nothing is announced here
-  const listen = messages.find(({ method }) => method === 'subscriptions/listen');
-  if (listen)
-    return { status: 404, id: listen.id, error: { code: METHOD_NOT_FOUND, message: 'There are no subscriptions' } };
   for (const message of messages) {
     const refusal = refusalOfMessage(caller, message);
     if (refusal) return { ...refusal, id: message.id };

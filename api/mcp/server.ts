@@ -1,5 +1,4 @@
 import {
-  type AuthInfo,
   createMcpHandler,
   INTERNAL_ERROR,
   INVALID_PARAMS,
@@ -7,7 +6,6 @@ import {
   ProtocolError,
   ResourceNotFoundError,
   Server,
-  type ServerContext,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { Surface } from '../../src/oauth-server/index.ts';
@@ -40,19 +38,19 @@ const jsonSchemaValidator = {
   },
 };
 
-/** Who sent a message, and where the result of the only one of a body is kept. */
+/** Who sent a message. */
 interface Sender {
   [key: string]: unknown;
   caller: McpCaller;
-  kept?: Kept | undefined;
+  /** The message is the only one of its body: its result is kept here, before a transport has encoded it. */
+  isAlone?: boolean;
+  result?: object;
 }
-/** The sender of a message as transports hand it to the handlers; rights were judged before. */
-export const authInfoOf = (sender: Sender): AuthInfo => ({ token: '', clientId: '', scopes: [], extra: sender });
-const senderOf = (info: AuthInfo | undefined) => info!.extra as Sender; // every transport of ours hands it over
-const callerIn = ({ http }: ServerContext): McpCaller => senderOf(http!.authInfo).caller;
 
-/** A server of a surface: one for each request, and one for each legacy stream. Its lists are made once. */
-export function openServer(surface: Surface, version: string): Server {
+/** A server for one request, whose rights were judged. */
+function openServer(caller: McpCaller): Server {
+  const { surface, call } = caller;
+  const { version } = call.rooms.config;
   const server = new Server(
     { name: surface === 'mcp' ? 'rookery' : 'rookery-media', title: 'Rookery', version },
     {
@@ -67,42 +65,45 @@ export function openServer(surface: Surface, version: string): Server {
       },
     },
   );
-  serveTools(server, surface);
-  serveResources(server, surface);
-  servePrompts(server, surface);
+  server.setRequestHandler('tools/list', () => ({ tools: listTools(surface) as never }));
+  server.setRequestHandler('tools/call', async ({ params }) => {
+    const tool = findTool(surface, params.name);
+    if (!tool) throw new ProtocolError(INVALID_PARAMS, `There is no tool ${params.name.slice(0, 64)} here`);
+    return callTool(caller, tool, { input: params.arguments, client: clientOf(server, caller) });
+  });
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: listTemplates(surface) }));
+  server.setRequestHandler('resources/list', ({ params }) =>
+    refusing(caller, 'resources/list', () => listReadable(caller, params?.cursor)),
+  );
+  server.setRequestHandler('resources/read', async ({ params: { uri } }) => {
+    const read = await refusing(caller, 'resources/read', () => readResource(caller, uri));
+    if (!read) throw new ResourceNotFoundError(uri);
+    return read;
+  });
+  server.setRequestHandler('prompts/list', () => ({ prompts: listPrompts(surface) }));
+  server.setRequestHandler('prompts/get', async ({ params }) => {
+    const prompt = await refusing(caller, 'prompts/get', () => promptOf(surface, params.name, params.arguments));
+    if (!prompt) throw new ProtocolError(INVALID_PARAMS, 'There is no such prompt here');
+    return prompt;
+  });
   return server;
 }
 
 const CLIENT_LENGTH = 100;
 /** What a program calls itself: by the handshake or the message, else by its agent. */
-function clientOf(server: Server, { call }: McpCaller): string {
+function clientOf(server: Server, { call, client }: McpCaller): string {
   const told = server.getClientVersion();
-  const name = told ? `${told.name} ${told.version}` : call.request.userAgent;
+  const name = told ? `${told.name} ${told.version}` : (client ?? call.request.userAgent);
   return name
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
     .slice(0, CLIENT_LENGTH)
     .toWellFormed();
 }
 
-function serveTools(server: Server, surface: Surface): void {
-  server.setRequestHandler('tools/list', () => ({ tools: listTools(surface) as never }));
-  server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const tool = findTool(surface, params.name);
-    if (!tool) throw new ProtocolError(INVALID_PARAMS, `There is no tool ${params.name.slice(0, 64)} here`);
-    const caller = callerIn(context);
-    return callTool(caller, tool, { input: params.arguments, client: clientOf(server, caller) });
-  });
-}
-
 /** Does something for who sent a message; a refusal is told in the words of the protocol, with its body (S3). */
-async function refusing<T>(
-  context: ServerContext,
-  name: string,
-  work: (caller: McpCaller) => T | Promise<T>,
-): Promise<T> {
-  const caller = callerIn(context);
+async function refusing<T>(caller: McpCaller, name: string, work: () => T | Promise<T>): Promise<T> {
   try {
-    return await work(caller);
+    return await work();
   } catch (thrown) {
     const error = noted(caller, name, thrown);
     const code = error.status === 403 ? FORBIDDEN : error.status >= 500 ? INTERNAL_ERROR : INVALID_PARAMS;
@@ -110,45 +111,19 @@ async function refusing<T>(
   }
 }
 
-function serveResources(server: Server, surface: Surface): void {
-  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: listTemplates(surface) }));
-  server.setRequestHandler('resources/list', ({ params }, context) =>
-    refusing(context, 'resources/list', (caller) => listReadable(caller, params?.cursor)),
-  );
-  server.setRequestHandler('resources/read', async ({ params: { uri } }, context) => {
-    const read = await refusing(context, 'resources/read', (caller) => readResource(caller, uri));
-    if (!read) throw new ResourceNotFoundError(uri);
-    return read;
-  });
-}
-
-function servePrompts(server: Server, surface: Surface): void {
-  server.setRequestHandler('prompts/list', () => ({ prompts: listPrompts(surface) }));
-  server.setRequestHandler('prompts/get', async ({ params }, context) => {
-    const prompt = await refusing(context, 'prompts/get', () => promptOf(surface, params.name, params.arguments));
-    if (!prompt) throw new ProtocolError(INVALID_PARAMS, 'There is no such prompt here');
-    return prompt;
-  });
-}
-
-/** The result of a message, before a transport has encoded it. */
-interface Kept {
-  message?: object;
-}
-
 /**
  * A server that keeps the result that it sends, in whose place its transport gets an empty one: the transports make a
  * `Response` of it, which encodes, copies and decodes it again, for a text that `JSON.stringify` makes at once.
  */
-function openKeeping({ caller: { surface, call }, kept }: Sender): Server {
-  const server = openServer(surface, call.rooms.config.version);
-  if (!kept) return server;
+function openKeeping(sender: Sender): Server {
+  const server = openServer(sender.caller);
+  if (!sender.isAlone) return server;
   const connect = server.connect.bind(server);
   server.connect = (transport) => {
     const send = transport.send.bind(transport);
     transport.send = (message, options) => {
       if (!('result' in message)) return send(message, options);
-      kept.message = message;
+      sender.result = message;
       return send({ ...message, result: {} }, options);
     };
     return connect(transport);
@@ -159,7 +134,8 @@ function openKeeping({ caller: { surface, call }, kept }: Sender): Server {
 /** The headers that the protocol reads. */
 const READ = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const;
 
-const modern = createMcpHandler(({ authInfo }) => openKeeping(senderOf(authInfo)), { legacy: 'reject' });
+/** What opens the server of a request is given no more of it than `extra`. */
+const modern = createMcpHandler(({ authInfo }) => openKeeping(authInfo!.extra as Sender), { legacy: 'reject' });
 
 /** Answers a body of messages of somebody whose rights were judged: JSON in both lines of the protocol (S196). */
 export async function answerMessages(caller: McpCaller, body: Messages): Promise<{ status: number; text: string }> {
@@ -172,20 +148,16 @@ export async function answerMessages(caller: McpCaller, body: Messages): Promise
       ...Object.fromEntries(READ.flatMap((name) => (headers[name] === undefined ? [] : [[name, headers[name]]]))),
     },
   });
-  const kept: Kept | undefined = Array.isArray(body) ? undefined : {}; // the answers to several are put together there
-  const sender = { caller, kept };
-  const given = { authInfo: authInfoOf(sender), parsedBody: body as unknown };
-  const isLegacy = await isLegacyRequest(request, body);
-  const response = await (isLegacy ? answerLegacy(openKeeping(sender), request, given) : modern.fetch(request, given));
-  return { status: response.status, text: kept?.message ? JSON.stringify(kept.message) : await response.text() };
-}
-
-async function answerLegacy(
-  server: Server,
-  request: Request,
-  given: { authInfo: AuthInfo; parsedBody: unknown },
-): Promise<Response> {
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
-  await server.connect(transport);
-  return await transport.handleRequest(request, given);
+  // the answers to several are put together by the transport
+  const sender: Sender = { caller, isAlone: !Array.isArray(body) };
+  const serve = async (): Promise<Response> => {
+    const parsedBody: unknown = body;
+    if (!(await isLegacyRequest(request, body)))
+      return modern.fetch(request, { parsedBody, authInfo: { token: '', clientId: '', scopes: [], extra: sender } });
+    const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+    await openKeeping(sender).connect(transport);
+    return transport.handleRequest(request, { parsedBody });
+  };
+  const response = await serve();
+  return { status: response.status, text: sender.result ? JSON.stringify(sender.result) : await response.text() };
 }

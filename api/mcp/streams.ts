@@ -1,12 +1,13 @@
+import { addAbortListener } from 'node:events';
+import { Readable } from 'node:stream';
 import { deserialize, serialize } from 'node:v8';
-import type { Transport } from '@modelcontextprotocol/server';
 import type { Cache } from '../../src/platform/cache/index.ts';
 import { AppError, notFound, randomBase62 } from '../../src/platform/kernel/index.ts';
 import type { Principal, Reply } from '../http/route.ts';
 import type { ServerEvent } from '../http/server-events.ts';
-import { callerOf, checkMessage, refusalOfMessage, type SurfaceCall } from './caller.ts';
-import { hasRepeatedId, type Messages, messagesOf } from './message.ts';
-import { authInfoOf, openServer } from './server.ts';
+import { callerOf, checkMessage, type McpCaller, refusalOfMessage, type SurfaceCall } from './caller.ts';
+import { hasRepeatedId, type Message, type Messages, messagesOf } from './message.ts';
+import { answerMessages } from './server.ts';
 
 // The streams of legacy clients (HTTP with SSE, revision 2024-11-05; S198): each lives in one process, and its messages
 // may come to any. The cache knows whose a stream is, and takes messages to its process; that of one which was killed
@@ -22,15 +23,14 @@ const KNOWN_MS = 2 * COMMENT_MS;
 /** Messages of a client, with who sent them and by which request. */
 interface Sent {
   principal: Principal;
-  requestId: string;
-  ip: string;
+  request: Pick<SurfaceCall['request'], 'id' | 'ip'>;
   body: Messages;
 }
 interface Stream {
   /** The call that opened it. */
   call: SurfaceCall;
-  /** What the server sends goes out as events `message`; what the client sends comes by POST and is delivered to it. */
-  transport: Transport;
+  /** What the program calls itself, by the handshake. */
+  client?: string | undefined;
   write: (event: ServerEvent) => void;
 }
 
@@ -57,7 +57,7 @@ export const checkStream = async (call: SurfaceCall): Promise<void> =>
  * @throws AppError `rate_limited` for too many of an organization
  */
 export async function* streamEvents(call: SurfaceCall, gone: AbortSignal): AsyncGenerator<ServerEvent> {
-  const { cache, config } = call.rooms;
+  const { cache } = call.rooms;
   await checkStream(call);
   const streams = streamsOf(cache);
   const own = [...streams.values()].filter((stream) => stream.call.principal.orgId === call.principal.orgId);
@@ -69,49 +69,30 @@ export async function* streamEvents(call: SurfaceCall, gone: AbortSignal): Async
   const sessionId = randomBase62(32);
   const name = nameOf(sessionId);
   const ends = AbortSignal.any([gone, call.request.ending]);
-  let waiting: ServerEvent[] = [];
-  let arrived = Promise.withResolvers<void>();
-  const wake = () => arrived.resolve();
-  const write = (event: ServerEvent) => {
-    waiting.push(event);
-    wake();
-  };
-  const transport: Transport = {
-    sessionId,
-    start: async () => {},
-    send: async (message) => write({ event: 'message', data: message }),
-    close: async () => transport.onclose?.(),
-  };
-  const stream: Stream = { call, transport, write };
-  const server = openServer('mcp', config.version);
+  const events = new Readable({ objectMode: true, read() {} });
+  const write = (event: ServerEvent) => void (ends.aborted || events.push(event)); // nothing follows on the end
+  using _ended = addAbortListener(ends, () => events.push(null));
+  const stream: Stream = { call, write };
   // what comes to this process needs no cache: it may be away
   const tell = () => cache.set(name, credentialOf(call.principal), KNOWN_MS).catch(() => undefined);
   const comments = setInterval(() => {
     write({ comment: 'still here' });
     void tell();
   }, COMMENT_MS);
-  ends.addEventListener('abort', wake, { once: true });
   streams.set(sessionId, stream);
   const heard = cache.subscribe(name, (text) => {
     const sent = deserialize(Buffer.from(text, 'base64')) as Sent;
     void deliver(stream, sent).catch(() => undefined); // as a message that was lost
   });
   try {
-    await Promise.all([server.connect(transport), heard, tell()]);
+    await Promise.all([heard, tell()]);
     yield { event: 'endpoint', line: `${endpointOf(call)}?sessionId=${sessionId}` };
-    while (!ends.aborted) {
-      await arrived.promise;
-      arrived = Promise.withResolvers();
-      const events = waiting;
-      waiting = [];
-      yield* events;
-    }
+    yield* events as AsyncIterable<ServerEvent>;
   } finally {
     clearInterval(comments);
-    ends.removeEventListener('abort', wake);
     streams.delete(sessionId);
     const unheard = heard.then((subscription) => subscription[Symbol.asyncDispose]());
-    void Promise.allSettled([server.close(), unheard, cache.delete(name)]);
+    void Promise.allSettled([unheard, cache.delete(name)]);
   }
 }
 
@@ -126,17 +107,29 @@ function endpointOf({ request, rooms }: SurfaceCall): string {
 /** A message is answered when it is taken: what a tool says of the answer beside its result goes nowhere. */
 const NO_REPLY: Reply = { cookie: () => {}, header: () => {}, status: () => {} };
 
-/** Hands messages to the server of a stream, by what their sender may do now. */
-async function deliver({ call, transport, write }: Stream, { principal, requestId, ip, body }: Sent): Promise<void> {
-  const request = { ...call.request, id: requestId, ip };
+/** Answers messages on a stream, each as a request of its own, by what their sender may do now. */
+async function deliver(stream: Stream, { principal, request: by, body }: Sent): Promise<void> {
+  const { call } = stream;
+  const request = { ...call.request, headers: {}, ...by }; // those of the stream say nothing of a message
   const caller = await callerOf('mcp', { ...call, principal, request, reply: NO_REPLY });
-  const authInfo = authInfoOf({ caller });
-  for (const message of messagesOf(body)) {
-    const refusal = refusalOfMessage(caller, message);
-    if (!refusal) transport.onmessage?.(message as never, { authInfo }); // its form is judged by the server
-    else if (message.id != null)
-      write({ event: 'message', data: { jsonrpc: '2.0', id: message.id, error: refusal.error } });
+  for (const message of messagesOf(body))
+    void answer(stream, caller, message).catch(() => undefined); // as a message that was lost
+}
+
+async function answer(stream: Stream, caller: McpCaller, message: Message): Promise<void> {
+  const refusal = refusalOfMessage(caller, message);
+  if (refusal) {
+    const { id = null } = message;
+    if (id !== null) stream.write({ event: 'message', data: { jsonrpc: '2.0', id, error: refusal.error } });
+    return;
   }
+  if (message.method === 'initialize') stream.client = clientIn(message);
+  const { text } = await answerMessages({ ...caller, client: stream.client }, message);
+  if (text !== '') stream.write({ event: 'message', line: text }); // nothing answers a notification
+}
+function clientIn({ params }: Message): string | undefined {
+  const { name, version } = Object(params?.['clientInfo']) as Record<string, unknown>;
+  return typeof name === 'string' && typeof version === 'string' ? `${name} ${version}` : undefined;
 }
 
 /**
@@ -147,7 +140,7 @@ export async function sendToStream(call: SurfaceCall, sessionId: string, body: M
   if (hasRepeatedId(messagesOf(body))) throw new AppError('invalid_request', 'Two requests have the same id');
   const { principal, request, rooms } = call;
   const { cache } = rooms;
-  const sent: Sent = { principal, requestId: request.id, ip: request.ip, body };
+  const sent: Sent = { principal, request: { id: request.id, ip: request.ip }, body };
   const credential = credentialOf(principal);
   const here = streamsOf(cache).get(sessionId);
   const owner = here ? credentialOf(here.call.principal) : await cache.get(nameOf(sessionId));

@@ -71,6 +71,24 @@ describe('a legacy stream', () => {
     expect((await reader.post(endpoint.replace(/sessionId=.*/, 'sessionId=x.y'), rpc('ping'))).status).toBe(404);
   });
 
+  test('notes calls with what the program called itself in the handshake, and has no subscriptions', async () => {
+    await using stream = await open(`/sse/${world.ann.orgId}`, world.key.headers);
+    const endpoint = await endpointOf(stream);
+    const answered = async (message: object) => {
+      expect((await world.key.post(endpoint, message)).status).toBe(202);
+      return answerOn(stream);
+    };
+    await answered(initialize);
+    const { id, result } = await answered(callOf('create_post', world.post()));
+    expect([id, result.isError]).toEqual([expect.any(Number), undefined]);
+    const { items } = (await world.ann.client.get('/settings/audit?limit=100')).body;
+    const noted = items.filter(({ action }: { action: string }) => action === 'agent.create_post');
+    expect(noted.map(({ detail }: { detail: { client: string } }) => detail.client)).toEqual(['old 1', 'old 1']);
+    const listen = rpc('subscriptions/listen', { notifications: {} });
+    expect(await answered(listen)).toMatchObject({ id: listen.id, error: { code: -32_601 } });
+    expect(await answered(rpc('tools/call', { name: 'nothing' }))).toMatchObject({ error: { code: -32_602 } });
+  });
+
   test('that is gone takes no messages, and a hundred of an organization are all there are [S198]', async () => {
     const headers = { authorization: world.key.key };
     const stream = await open(`/sse/${world.ann.orgId}`, headers);
