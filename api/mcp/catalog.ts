@@ -5,13 +5,17 @@ import { tools } from './tools.ts';
 
 const namesOf = ({ name, alias }: AnyTool): string[] => (alias === undefined ? [name] : [name, alias]);
 
+const schemasOf = ({ input, output }: AnyTool) => ({
+  inputSchema: inputSchemaOf(input),
+  outputSchema: outputSchemaOf(output),
+});
+
 /** A tool as `tools/list` shows it, by each of its names. */
 const listed = (tool: AnyTool) => {
   const shown = {
     title: tool.title,
     description: tool.description,
-    inputSchema: inputSchemaOf(tool.input),
-    outputSchema: outputSchemaOf(tool.output),
+    ...schemasOf(tool),
     annotations: {
       title: tool.title,
       ...(tool.scope === 'mcp:read' ? { readOnlyHint: true } : { readOnlyHint: false, destructiveHint: true }),
@@ -43,15 +47,8 @@ export const findTool = (surface: Surface, name: unknown): AnyTool | undefined =
 /** The surfaces of MCP with their tools, for programs that read the OpenAPI document (`x-mcp`). */
 export const describeMcp = () => ({
   surfaces: SURFACES.map((name) => ({ name, path: `/${name}` })),
-  tools: tools.map(({ name, alias, title, description, surfaces, scope, permission, input, output }) => ({
-    name,
-    ...(alias !== undefined && { alias }),
-    title,
-    description,
-    surfaces,
-    scope,
-    ...(permission !== undefined && { permission }),
-    inputSchema: inputSchemaOf(input),
-    outputSchema: outputSchemaOf(output),
-  })),
+  tools: tools.map((tool) => {
+    const { name, alias, title, description, surfaces, scope, permission } = tool;
+    return { name, alias, title, description, surfaces, scope, permission, ...schemasOf(tool) };
+  }),
 });

@@ -68,7 +68,6 @@ const sentOf = ({ date, ...post }: SocialPosts['socialPost'][number], group: str
 type Names = readonly (readonly [RegExp, string])[];
 /** The fields of create bodies as agents know them. */
 const NAMES: Names = [
-  [/^posts\.0\.value\.(\d+)\.content/, 'postsAndComments.$1.content'],
   [/^posts\.0\.value\.(\d+)\.image/, 'postsAndComments.$1.attachments'],
   [/^posts\.0\.value/, 'postsAndComments'],
   [/^posts\.0\.integration(\.id)?/, 'integrationId'],

@@ -23,13 +23,12 @@ interface Readable {
   name: string;
   title: string;
   description: string;
-  /** The input of the tool; undefined for an address that names nothing. */
-  inputOf(value: string): Input | undefined;
+  /** The input of the tool, by what stands in the place; undefined for an address that names nothing. Default: none. */
+  inputOf?(value: string): Input | undefined;
   /** A list that may be longer than an answer: it goes on at the same address with `cursor`. */
   isPaged?: true;
 }
 
-const nothing = (): Input => ({});
 const byId = (id: string): Input | undefined => (isId(id) ? { id } : undefined);
 function byMonth(text: string): Input | undefined {
   const [, year, number] = /^(\d{4})-(0[1-9]|1[0-2])$/.exec(text) ?? [];
@@ -46,7 +45,6 @@ const READABLE: Readonly<Record<string, Readable>> = {
     name: 'channels',
     title: 'Channels',
     description: 'The channels that posts can be published to.',
-    inputOf: nothing,
     isPaged: true,
   },
   'rookery://networks/{platform}/rules': {
@@ -83,7 +81,6 @@ const READABLE: Readonly<Record<string, Readable>> = {
     name: 'brand-kits',
     title: readBrandKits.title,
     description: readBrandKits.description,
-    inputOf: nothing,
   },
   'rookery://brand-kits/{id}': {
     tool: readBrandKit,
@@ -97,7 +94,6 @@ const READABLE: Readonly<Record<string, Readable>> = {
     name: 'media',
     title: 'Media library',
     description: 'The newest files of the library.',
-    inputOf: nothing,
   },
   'rookery://media/{id}': {
     tool: getMediaTool,
@@ -114,7 +110,7 @@ const addresses = Object.entries(READABLE).map(([template, one]) => ({
   template,
   /** Finds what stands in the place, and the cursor of a list. */
   pattern: new RegExp(
-    `^${template.replace(PLACE, '(?<value>[^/?#]{1,255})')}${one.isPaged ? '(?:\\?cursor=(?<cursor>[^&#]{1,600}))?' : ''}$`,
+    `^${template.replace(PLACE, '(?<value>[^/?#]{1,255})')}${one.isPaged ? '(?:\\?(?<query>cursor=[^&#]{1,600}))?' : ''}$`,
   ),
 }));
 const onSurface = (surface: Surface) => addresses.filter(({ tool }) => tool.surfaces.includes(surface));
@@ -158,8 +154,11 @@ export async function listReadable({ surface, call }: McpCaller, cursor: string 
  */
 export async function readResource(caller: McpCaller, uri: string) {
   for (const { pattern, tool, inputOf } of onSurface(caller.surface)) {
-    const input = inputIn(uri, pattern, inputOf);
-    if (!input) continue;
+    const found = pattern.exec(uri);
+    const named = found && (inputOf ? inputOf(found.groups?.['value'] ?? '') : {});
+    if (!named) continue;
+    const cursor = new URLSearchParams(found?.groups?.['query']).get('cursor');
+    const input = cursor === null ? named : { ...named, cursor };
     const answer = await answerOf(caller, tool, input).catch((error: unknown) => {
       if (error instanceof AppError && error.code === 'not_found') return undefined;
       throw error;
@@ -169,18 +168,4 @@ export async function readResource(caller: McpCaller, uri: string) {
     return { contents: [{ uri, mimeType: JSON_TYPE, text, ...(meta && { _meta: meta }) }] };
   }
   return undefined;
-}
-
-/** The input that an address names; undefined for one that is not of this form, or names nothing. */
-function inputIn(uri: string, pattern: RegExp, inputOf: Readable['inputOf']): Input | undefined {
-  const found = pattern.exec(uri);
-  if (!found) return undefined;
-  const { value = '', cursor } = found.groups ?? {};
-  const input = inputOf(value);
-  if (!input || cursor === undefined) return input;
-  try {
-    return { ...input, cursor: decodeURIComponent(cursor) };
-  } catch {
-    return undefined; // not percent-encoded
-  }
 }

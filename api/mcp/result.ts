@@ -62,7 +62,7 @@ type Steps = readonly string[];
 
 /**
  * The answer with the texts at these places between marks, and the JSON pointers (RFC 6901) of those. In a place `*` is
- * any element or key, `**` all below. What holds no such text is not copied.
+ * any element or key, `**` all below. What holds no such place is not copied.
  */
 function marked(answer: unknown, patterns: readonly string[], mark: string): { value: unknown; places: string[] } {
   const places: string[] = [];
@@ -73,30 +73,19 @@ function marked(answer: unknown, patterns: readonly string[], mark: string): { v
       return `<${mark}>${value}</${mark}>`;
     }
     if (typeof value !== 'object' || value === null) return value;
-    let copy: Record<string, unknown> | undefined;
-    for (const key of keysOf(value, wanted)) {
-      const one = (value as Record<string, unknown>)[key];
-      const walked = walk(one, below(wanted, key), `${at}/${escaped(key)}`);
-      if (walked === one) continue;
-      copy ??= (Array.isArray(value) ? [...value] : { ...value }) as Record<string, unknown>;
-      copy[key] = walked;
-    }
-    return copy ?? value;
+    const walked = Object.entries(value).map(([key, one]): [string, unknown] => {
+      const inner = below(wanted, key);
+      return [key, inner.length > 0 ? walk(one, inner, pointerOf(at, key)) : one];
+    });
+    return Array.isArray(value) ? walked.map(([, one]) => one) : Object.fromEntries(walked);
   };
   const steps = patterns.map((pattern) => pattern.split('/').slice(1));
   return { value: walk(answer, steps, ''), places };
 }
 
-const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
-const isAny = ([step]: Steps) => step === '*' || step === '**';
-const keysOf = (value: object, wanted: readonly Steps[]): Iterable<string> =>
-  wanted.some(isAny)
-    ? Object.keys(value)
-    : new Set(wanted.flatMap(([step]) => (step !== undefined && Object.hasOwn(value, step) ? [step] : [])));
+const pointerOf = (at: string, key: string): string => `${at}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 /** What is wanted below a key. */
 const below = (wanted: readonly Steps[], key: string): Steps[] =>
-  wanted.flatMap((steps) => {
-    const [step, ...rest] = steps;
-    if (step === '**') return [steps];
-    return step === '*' || step === key ? [rest] : [];
-  });
+  wanted
+    .filter(([step]) => step === '**' || step === '*' || step === key)
+    .map((steps) => (steps[0] === '**' ? steps : steps.slice(1)));

@@ -6,8 +6,7 @@ const isObject = (value: unknown): value is JsonSchema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What has one schema or several inside; other keys hold values. */
-const INSIDE = new Set(['items', 'additionalProperties', 'not']);
-const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
+const INSIDE = new Set(['items', 'additionalProperties', 'not', 'anyOf', 'oneOf', 'allOf', 'prefixItems']);
 /** Keys that say nothing of a value. */
 const WORDS = new Set(['title', 'description', 'default']);
 const isAnything = (schema: unknown): boolean => isObject(schema) && Object.keys(schema).every((key) => WORDS.has(key));
@@ -18,6 +17,7 @@ const ANYTHING = { anyOf: ['object', 'array', 'string', 'number', 'boolean', 'nu
  * told the types of what may be anything.
  */
 function plain(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(plain);
   if (!isObject(schema)) return schema;
   const { $schema: _, const: only, propertyNames: __, ...rest } = schema;
   const stated = {
@@ -32,7 +32,6 @@ function plainEntry([key, value]: [string, unknown]): [string, unknown] {
   if (key === 'properties' && isObject(value))
     return [key, Object.fromEntries(Object.entries(value).map(([name, one]) => [name, plain(one)]))];
   if (key === 'additionalProperties' && isAnything(value)) return [key, true];
-  if (LISTS.has(key) && Array.isArray(value)) return [key, value.map(plain)];
   return [key, INSIDE.has(key) ? plain(value) : value];
 }
 
