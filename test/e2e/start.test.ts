@@ -53,7 +53,6 @@ const ALWAYS_LOADED = [
   'pino',
   'postgres',
   'prom-client',
-  'rrule-temporal',
   'temporal-polyfill',
   'undici',
   'zod',
