@@ -1,4 +1,4 @@
-import { bind, newId } from '../../platform/kernel/index.ts';
+import { bind, newId, systemClock } from '../../platform/kernel/index.ts';
 import { runEach } from '../../platform/db/index.ts';
 import { startWorker } from '../../platform/flow/index.ts';
 import { collectChannel } from './collecting/collect.ts';
@@ -53,7 +53,7 @@ async function collectDue(deps: AnalyticsDeps, limit: number): Promise<number> {
 }
 
 function startCollecting(deps: AnalyticsDeps) {
-  const inQueue = openStatementQueue(deps.clock);
+  const inQueue = openStatementQueue(systemClock); // a rest is of the machine's time, whatever clock the product has
   return startWorker({
     clock: deps.clock,
     concurrency: AT_ONCE,
