@@ -40,9 +40,10 @@ interface Reading {
  */
 export async function collectChannel(deps: AnalyticsDeps, collection: Collection, inQueue: InQueue): Promise<void> {
   const done = await read(deps, collection, inQueue);
-  await inQueue(() => settle(deps, collection, done));
-  if (await hasChannelsLeft(deps.sql, collection)) return;
-  await inQueue(() => completeRun(deps, collection));
+  await inQueue(async () => {
+    await settle(deps, collection, done);
+    if (!(await hasChannelsLeft(deps.sql, collection))) await completeRun(deps, collection);
+  });
 }
 
 async function read(deps: AnalyticsDeps, collection: Collection, inQueue: InQueue): Promise<Read> {
