@@ -31,21 +31,21 @@ export async function copyResults(deps: MediaJobsDeps, job: ClaimedJob, results:
   const { outputs, segments } = results;
   const items = [...outputs, ...(segments ? (['srt', 'vtt'] as const) : [])];
   if (items.length === 0) return fail(deps, job, new ProviderError('rejected', 'The provider answered no result'));
-  const place = await deps.copies.enter(job.orgId);
   try {
     const [first] = job.fileIds;
     let path = first === undefined ? undefined : (await deps.media.get(job.orgId, first)).path;
     for (let n = job.fileIds.length; n < items.length; n += 1) {
       const item = items[n]!;
-      const copy = () => copyOne(deps, job, results, item, { n, isLast: n === items.length - 1, path });
+      const copy = async () => {
+        using _ = await deps.copies.enter(job.orgId); // of one try: whoever waits for the next one keeps no place
+        return await copyOne(deps, job, results, item, { n, isLast: n === items.length - 1, path });
+      };
       // what lies at the provider is fetched again by whoever has the job next
       path = typeof item === 'string' || isRemote(item) ? await copy() : await persistently(deps, copy);
     }
   } catch (error) {
     if (error instanceof Superseded) return;
     await refused(deps, job, error, outputs.every(isRemote));
-  } finally {
-    place.leave();
   }
 }
 

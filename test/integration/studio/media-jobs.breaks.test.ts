@@ -4,8 +4,9 @@ import type { SignedUp } from '../../support/worlds/app.ts';
 import { inlineResults, type Maker, type Plan } from '../../support/worlds/studio/media-maker.ts';
 import { mediaJobsWorld, type MediaJobsWorld, setProvider } from '../../support/worlds/studio/media-jobs.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { eventually } from '../../support/wire/eventually.ts';
+import { eventually, gate } from '../../support/wire/eventually.ts';
 import { endWaitingFor } from '../../support/wire/waiting-on-lock.ts';
+import { clockWhere } from '../../support/worlds/publishing/world.ts';
 
 // Jobs whose steps meet a database that is away, somebody who cancels, and what nobody foresaw.
 
@@ -103,6 +104,45 @@ describe('a result that comes with the answer', () => {
       expect([maker.submits(prompt), await files(id, who), inlineResults.size]).toEqual([1, 1, 0]);
     } finally {
       await db.sql.unsafe('drop trigger fail_once on files; drop function fail_once; drop sequence copies');
+    }
+  });
+
+  test('leaves its place to other copies while its next try is waited for', async () => {
+    const pause = gate();
+    let isPaused = true; // the waits of others, which may be as long, go by the clock again afterwards
+    const goOn = () => {
+      isPaused = false;
+      pause.open();
+    };
+    await using other = await world.open({
+      clock: clockWhere((ms) => (isPaused && ms === 5_000 ? pause.passed : ms)),
+    });
+    await db.sql.unsafe(`
+      create sequence copies;
+      create function fail_four() returns trigger language plpgsql as $$
+        begin if nextval('copies') <= 4 then raise exception 'cut off'; end if; return new; end $$;
+      create trigger fail_four before insert on files for each row execute function fail_four()`);
+    await using _worker = other.context.mediaJobs.start();
+    try {
+      const who = await world.app.signUp();
+      await setProvider(who, 'blind');
+      const make = async () => {
+        const prompt = `prompt ${(prompts += 1)}`;
+        maker.plan(prompt, { submit: 'at-once', results: ['inline'] });
+        const { body } = await who.client.post('/files/generate-image', { prompt }, { prefer: 'respond-async' });
+        return body.jobId as string;
+      };
+      const failed = await Promise.all([make(), make(), make(), make()]); // all the places of one organization
+      await eventually('four copies have failed', async () => {
+        const [row] = await db.sql`select last_value::int as n from copies`;
+        return row!['n'] === 4;
+      });
+      await world.comes(await make(), 'done');
+      goOn();
+      for (const id of failed) await world.comes(id, 'done');
+    } finally {
+      goOn();
+      await db.sql.unsafe('drop trigger fail_four on files; drop function fail_four; drop sequence copies');
     }
   });
 
