@@ -30,7 +30,9 @@ export function wholeList<T>(
 
 /**
  * Answers those of a page, newest first, that a look-up is about. Where these are all of `most`, what is sought may be
- * behind them: nobody can tell that it is absent, after which it would be made a second time.
+ * behind them: nobody can tell that it is absent, after which it would be made a second time. One on such a page that
+ * looks like it is no answer either: what is sought is among the oldest since then, the first that a page loses, and
+ * what is left may be its twin, made later by a person. A list that is seen whole would show both.
  */
 export function sinceThen<T>(page: readonly T[], most: number, isSince: (one: T) => boolean): T[] {
   const since = page.filter(isSince);
