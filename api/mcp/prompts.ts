@@ -75,7 +75,13 @@ const PROMPTS: Readonly<Record<Surface, readonly Prompt[]>> = {
 };
 
 /** The prompts of a surface as clients list them. */
-export const listPrompts = (surface: Surface) => PROMPTS[surface].map(({ textOf: _, ...listed }) => listed);
+export const listPrompts = (surface: Surface) =>
+  PROMPTS[surface].map(({ name, title, description, arguments: given }) => ({
+    name,
+    title,
+    description,
+    arguments: given,
+  }));
 
 /**
  * A prompt with what was filled in; undefined where there is none of this name.

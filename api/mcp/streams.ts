@@ -112,8 +112,7 @@ async function deliver(stream: Stream, { principal, request: by, body }: Sent): 
   const { call } = stream;
   const request = { ...call.request, headers: {}, ...by }; // those of the stream say nothing of a message
   const caller = await callerOf('mcp', { ...call, principal, request, reply: NO_REPLY });
-  for (const message of messagesOf(body))
-    void answer(stream, caller, message).catch(() => undefined); // as a message that was lost
+  for (const message of messagesOf(body)) void answer(stream, caller, message).catch(() => undefined); // as a message that was lost
 }
 
 async function answer(stream: Stream, caller: McpCaller, message: Message): Promise<void> {
