@@ -10,7 +10,7 @@ import type { StoredBrief } from './row.ts';
 const MOST_SERIES = 2_000;
 const MOST_ASKED = 500;
 /** Dates that are reckoned for one list: those of series that end after a number of them are counted from the first. */
-const MOST_RECKONED = 100_000;
+const MOST_RECKONED = 50_000;
 const MOST_DATES = 10;
 const MINUTE = 60_000;
 
