@@ -70,11 +70,13 @@ const isOfWeekday = ({ byDay }: Parts, day: number, at: number, length: number):
       (nth === 0 || (nth > 0 ? Math.ceil(at / 7) === nth : Math.ceil((length + 1 - at) / 7) === -nth)),
   ) ?? true;
 
-/** The days of a rule from the day `start` on, period by period: `first` is the number of a period, from 0. */
+/** The days of a rule from the day `start` on, by the numbers of its periods, from 0. */
 class Rule {
   readonly #parts: Parts;
   readonly #start: Dated;
   readonly #startYear: number;
+  /** Days that were looked at. */
+  looked = 0;
 
   constructor(days: string, start: number) {
     this.#parts = partsOf(days);
@@ -114,6 +116,7 @@ class Rule {
     const { freq, interval, weekStart } = this.#parts;
     const { day: start, month } = this.#start;
     const ahead = period * interval;
+    this.looked += freq === 'DAILY' ? 1 : freq === 'WEEKLY' ? 7 : 0; // the others by their months
     if (freq === 'DAILY') return [start + ahead].filter((day) => this.#isNamed(day));
     if (freq === 'WEEKLY')
       return range(start - ((weekdayOf(start) - weekStart + 7) % 7) + ahead * 7, 7).filter((day) => this.#isNamed(day));
@@ -135,7 +138,9 @@ class Rule {
   #ofMonth(year: number, month: number): number[] {
     const { byDay, byMonthDay } = this.#parts;
     const first = dated(dayOf(year, month, 1));
+    this.looked += 1;
     if (!isInMonths(this.#parts, first)) return [];
+    this.looked += first.daysOfMonth;
     return range(0, first.daysOfMonth)
       .map((n) => ({ ...first, day: first.day + n, date: n + 1 }))
       .filter(
@@ -152,6 +157,7 @@ class Rule {
     if (byMonth) return range(1, 12).flatMap((month) => this.#ofMonth(year, month));
     if (!byDay) return (byMonthDay ? range(1, 12) : [this.#start.month]).flatMap((month) => this.#ofMonth(year, month));
     const [first, next] = [dayOf(year, 1, 1), dayOf(year + 1, 1, 1)];
+    this.looked += next - first;
     return range(first, next - first).filter(
       (day) =>
         isOfWeekday(this.#parts, day, day - first + 1, next - first) &&
@@ -162,18 +168,25 @@ class Rule {
 
 /**
  * The days after `start`, and not before `from`, that a rule names: at most `most`, and none after `last`. `days` are the
- * parts of the rule that say on which days.
+ * parts of the rule that say on which days. `onLooked` hears how many days each period took to look at, and may throw.
  */
 export function daysAfter(
   days: string,
   start: number,
-  { from, last, most }: { from: number; last: number; most: number },
+  {
+    from,
+    last,
+    most,
+    onLooked,
+  }: { from: number; last: number; most: number; onLooked?: ((days: number) => void) | undefined },
 ): number[] {
   const rule = new Rule(days, start);
   const found: number[] = [];
   let empty = 0;
   for (let period = rule.periodAt(from); empty < rule.mostPeriods; period += 1) {
+    const before = rule.looked;
     const named = rule.daysIn(period);
+    onLooked?.(rule.looked - before);
     empty = named.length > 0 ? 0 : empty + 1;
     for (const day of named) {
       if (day > last || found.length >= most) return found;

@@ -87,14 +87,20 @@ const LAST_LOCAL = '9999-12-31T23:59:59.999';
 /**
  * The local times after `local` that a rule names, from `first` to `last` and at most `most`. They have its time of day,
  * with the fraction of the second, and its day is what the rule leaves open. Those before `first` cost nothing.
+ * `onLooked` hears how many days were looked at, and may throw.
  */
 export function localTimesAfter(
   { days }: Days,
   local: string,
-  { first = local, last = LAST_LOCAL, most = Infinity }: { first?: string; last?: string; most?: number },
+  {
+    first = local,
+    last = LAST_LOCAL,
+    most = Infinity,
+    onLooked,
+  }: { first?: string; last?: string; most?: number; onLooked?: (days: number) => void },
 ): string[] {
   const until = last < LAST_LOCAL && !last.startsWith('+') ? last : LAST_LOCAL;
-  return daysAfter(days, dayOfLocal(local), { from: dayOfLocal(first), last: dayOfLocal(until), most })
+  return daysAfter(days, dayOfLocal(local), { from: dayOfLocal(first), last: dayOfLocal(until), most, onLooked })
     .map((day) => dateOf(day) + local.slice(10))
     .filter((time) => time >= first && time <= until);
 }

@@ -53,21 +53,34 @@ test('a series ends with its last date, and with the number of its dates', () =>
   const left = series('2027-05-01T10:00', { left: 3 });
   expect(instants(datesAfter(left, from, { most: 9 }))).toEqual(['2027-05-02T08:00', '2027-05-03T08:00']);
   const between = (recurrence: Recurrence, start: string) =>
-    datesBetween(recurrence, from, at(start), at('2027-06-01T00:00Z')).dates;
+    datesBetween(recurrence, from, { from: at(start), to: at('2027-06-01T00:00Z') });
   expect(between(left, '2027-05-03T00:00Z')).toEqual([at('2027-05-03T08:00Z')]);
   expect(between(until, '2027-05-03T08:00:00.001Z')).toEqual([]);
   expect(followingDate(series('2027-05-01T10:00', { left: 1 }), from, from, DAY)).toBeUndefined();
 });
 
 test('the dates of a range are found however far ahead it is', () => {
-  const { dates: far, count } = datesBetween(
+  let looked = 0;
+  const far = datesBetween(
     series('2027-05-01T10:00', { days: 'FREQ=WEEKLY' }),
     at('2027-05-01T08:00Z'),
-    at('2127-05-01T00:00Z'),
-    at('2127-05-31T23:00Z'),
+    { from: at('2127-05-01T00:00Z'), to: at('2127-05-31T23:00Z') },
+    (days) => void (looked += days),
   );
   expect(far.map((date) => date.getTime() - far[0]!.getTime())).toEqual([0, 7, 14, 21, 28].map((days) => days * DAY));
-  expect(count).toBeLessThan(10);
+  expect(looked).toBeLessThan(70);
+});
+
+test('whoever asks for a range hears of each day that is looked at, also of those that are none, and may stop', () => {
+  const leapDays = series('2027-05-01T10:00', { days: 'FREQ=DAILY;BYMONTH=2;BYMONTHDAY=29', left: 1_000 });
+  const range = { from: at('2087-05-01T00:00Z'), to: at('2087-05-31T23:00Z') };
+  let looked = 0;
+  expect(datesBetween(leapDays, at('2027-05-01T08:00Z'), range, (days) => void (looked += days))).toEqual([]);
+  expect(looked).toBeGreaterThan(60 * 365);
+  const stop = () => {
+    throw new Error('too many');
+  };
+  expect(() => datesBetween(leapDays, at('2027-05-01T08:00Z'), range, stop)).toThrow('too many');
 });
 
 describe('what follows a post', () => {

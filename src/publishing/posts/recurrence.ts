@@ -57,24 +57,24 @@ export function datesAfter(
 }
 
 /**
- * The dates of a series after that of the post `publishDate` which lie in a range, however far ahead, and how many had
- * to be reckoned for them.
+ * The dates of a series after that of the post `publishDate` which lie in a range, however far ahead. `onLooked` hears
+ * how many days are looked at for them, and may throw.
  */
 export function datesBetween(
   recurrence: Recurrence,
   publishDate: Date,
-  from: Date,
-  to: Date,
-): { dates: Date[]; count: number } {
+  { from, to }: { from: Date; to: Date },
+  onLooked: (days: number) => void = () => {},
+): Date[] {
   const { timezone, left } = recurrence;
   const end = endOf(recurrence, to);
-  if (end < from) return { dates: [], count: 0 };
+  if (end < from) return [];
   const [first, last] = [localBefore(from), localBehind(end)];
   // those of a series that ends after so many have to be counted
-  const bounds = left === null ? { first, last } : { last, most: left - 1 };
+  const bounds = left === null ? { first, last, onLooked } : { last, most: left - 1, onLooked };
   const all = localTimesAfter(recurrence, localOf(recurrence, publishDate), bounds);
   const near = all.filter((local) => local >= first);
-  return { dates: instantsOfLocals(near, timezone).filter((at) => at >= from && at <= end), count: all.length };
+  return instantsOfLocals(near, timezone).filter((at) => at >= from && at <= end);
 }
 
 /** What follows a post in its series, and the dates between them that are left out. */

@@ -9,8 +9,8 @@ import type { StoredBrief } from './row.ts';
 /** Series that one list tells the dates of, and that one look for a posting time asks. */
 const MOST_SERIES = 2_000;
 const MOST_ASKED = 500;
-/** Dates that are reckoned for one list: those of series that end after a number of them are counted from the first. */
-const MOST_RECKONED = 50_000;
+/** Days that are looked at for one list: dates of series that end after a number of them are counted from the first. */
+const MOST_LOOKED = 100_000;
 const MOST_DATES = 10;
 const MINUTE = 60_000;
 
@@ -82,12 +82,14 @@ export async function listOccurrences(
     limit ${MOST_SERIES}`;
   let found: PlacedRow[] = [];
   let end = to;
-  let reckoned = 0;
+  let looked = 0;
+  const onLooked = (days: number) => {
+    looked += days;
+    if (looked > MOST_LOOKED)
+      throw invalidField('startDate', 'is too far ahead for so many posts that recur', 'too_many');
+  };
   for (const row of series) {
-    const { dates, count } = datesBetween(row.recurrence!, row.publishDate, from, end);
-    reckoned += count;
-    if (reckoned > MOST_RECKONED)
-      throw invalidField('startDate', 'is too far ahead for so many posts that recur a number of times', 'too_many');
+    const dates = datesBetween(row.recurrence!, row.publishDate, { from, to: end }, onLooked);
     const placed = dates.map((date) => occurrenceOf(row, date));
     found.push(...placed.filter((one) => after === undefined || isBefore(after, one)));
     if (found.length < 2 * most) continue; // to sort costs more than a few too many
@@ -119,7 +121,7 @@ export async function withoutOccurrences(
   const end = new Date(last.getTime() + MINUTE);
   const taken = new Set(
     series.flatMap(({ recurrence, publishDate }) =>
-      datesBetween(recurrence!, publishDate, first, end).dates.map((at) => Math.floor(at.getTime() / MINUTE)),
+      datesBetween(recurrence!, publishDate, { from: first, to: end }).map((at) => Math.floor(at.getTime() / MINUTE)),
     ),
   );
   return times.filter((at) => !taken.has(at.getTime() / MINUTE));
