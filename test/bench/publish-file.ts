@@ -164,7 +164,7 @@ async function sentBeside({ film, files, sink }: Stage, due: number, options: Op
     await clear(sql);
     return duePosts({ sql, tenants, provider, due, perSecond: DUE_PER_SECOND }, beside);
   };
-  return interleave(
+  return await interleave(
     [
       { name: 'rookery', run: () => run(uploads) },
       { name: WITHOUT, run: () => run() },
