@@ -319,7 +319,7 @@ function dropRemoved(deps: IdentityDeps, limit: number): Promise<number> {
     });
   return runEach<string>(limit, {
     find: (most, tried) => store.findRemovedUsers(deps.sql, most, tried),
-    together: drop, // the audit log is read as a whole for any number of them
+    together: drop, // one commit for any number of them
     work: (userId) => drop([userId]),
     failed: (err, userId) => deps.log.warn({ err, userId }, 'a removed user could not be deleted, tried again'),
   });

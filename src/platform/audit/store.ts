@@ -106,7 +106,7 @@ const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Forgets who acted and from where they came, in a transaction of `changeAuditLog`: what people did stays without them,
- * and so does what was done about them. Answers how many notes named them.
+ * and so does what was done about them. Answers how many notes named them, which an index of all ids in them finds.
  */
 export async function forgetActors(tx: Sql, userIds: readonly string[]): Promise<number> {
   if (userIds.length === 0) return 0;
@@ -123,9 +123,6 @@ export async function forgetActors(tx: Sql, userIds: readonly string[]): Promise
       impersonator_id = case when impersonator_id = any(${ids}) then ${NOBODY} else impersonator_id end,
       resource_id = case when resource_id = any(${texts}) then ${NOBODY} else resource_id end,
       detail = regexp_replace(detail::text, ${userIds.join('|')}, ${NOBODY}, 'g')::jsonb
-    where user_id = any(${ids})
-      or impersonator_id = any(${ids})
-      or resource_id = any(${texts})
-      or detail::text ~ ${userIds.join('|')}`;
+    where audit_log_ids(user_id, impersonator_id, resource_id, detail) && ${ids}`;
   return count;
 }

@@ -4,6 +4,7 @@ import {
   csvLine,
   type AuditActor,
   dropOldAudit,
+  forgetActors,
   writeAudit,
 } from '../../../src/platform/audit/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
@@ -255,6 +256,42 @@ test('audit rows are kept for their retention period and then deleted in batches
   expect((await ann.client.get('/settings/audit')).body.items.map(({ action }: { action: string }) => action)).toEqual([
     'young',
   ]);
+});
+
+test('whoever is erased leaves every row that names them, wherever it does, and no other row is read', async () => {
+  const [bob, other] = [newId(), by(ann.userId)];
+  await note(by(bob), ann.orgId, 'did');
+  await note(by(ann.userId, bob), ann.orgId, 'did as another');
+  await note(other, ann.orgId, 'was done to', { resourceId: bob });
+  await note(other, ann.orgId, 'named', { detail: { userId: bob } });
+  await note(other, null, 'named in a text', { detail: { reason: `as ${bob},${ann.userId} asked` } });
+  await db.sql`
+    insert into audit_log (org_id, action, resource, detail)
+    values (${ann.orgId}, 'named in a list', 'members', ${db.sql.json({ to: [{ ids: [ann.userId, bob] }] })})`;
+  await db.sql`
+    insert into audit_log (org_id, user_id, action, resource, resource_id, detail)
+    select ${eve.orgId}, gen_random_uuid(), 'other', 'api_keys', gen_random_uuid(),
+      jsonb_build_object('userId', gen_random_uuid())
+    from generate_series(1, 5000)`;
+  await db.sql`analyze audit_log`;
+  const naming = async (id: string) => {
+    const rows = await db.sql`select from audit_log a where position(${id} in a::text) > 0`;
+    return rows.length;
+  };
+  const others = await naming(ann.userId);
+  expect(await naming(bob)).toBe(6);
+  db.statements.length = 0;
+  expect(await changeAuditLog(db.sql, (tx) => forgetActors(tx, [bob, newId()]))).toBe(6);
+  expect([await naming(bob), await naming(ann.userId)]).toEqual([0, others]);
+  const asked = db.statements
+    .find((text) => text.includes('update audit_log'))!
+    .replace(/\$\d+(?=::\w+\[\])/g, `'{${bob}}'`)
+    .replace(/\$\d+/g, `'${bob}'`);
+  const plan = (await db.sql.unsafe<{ 'QUERY PLAN': string }[]>(`explain ${asked}`))
+    .map((line) => line['QUERY PLAN'])
+    .join('\n');
+  expect(plan).toContain('Bitmap Index Scan on audit_log_by_id');
+  expect(plan).not.toContain('Seq Scan');
 });
 
 describe('GET /admin/emails', () => {
