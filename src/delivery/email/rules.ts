@@ -5,6 +5,14 @@ const WAITS_MS = [5_000, 30_000, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 *
 /** How long to wait after this failed attempt; null when it was the last. */
 export const mailRetryInMs = (attempt: number): number | null => WAITS_MS[attempt - 1] ?? null;
 
+/** Where the order of organizations begins. */
+export const FIRST_OWNER = '00000000-0000-0000-0000-000000000000';
+/** The last one of those whose notices were claimed behind `after`, in the order of ids that begins again at its end. */
+export function lastOwner(after: string, owners: readonly string[]): string {
+  const begunAgain = owners.filter((owner) => owner <= after);
+  return (begunAgain.length > 0 ? begunAgain : owners).toSorted().at(-1) ?? after;
+}
+
 const REASON_LENGTH = 500;
 /**
  * What may be kept of a server's words: no address of a page, for the links of our mails carry secrets, and nothing but

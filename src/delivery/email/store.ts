@@ -19,6 +19,8 @@ export interface ClaimedMail {
   template: string;
   content: string;
   attempts: number;
+  /** The organization, or what stands for those that are of several or of none. */
+  owner: string;
 }
 export interface EmailRow {
   id: string;
@@ -68,8 +70,8 @@ export const isUndeliverable = (sql: Sql, address: Fragment) => sql`exists (
       )
   )`;
 
-const dueMail = (sql: Sql, condition: Fragment, limit: Fragment) => sql`
-    select id
+const dueMail = (sql: Sql, condition: Fragment, limit: number) => sql`
+    select id, next_attempt_at
     from emails
     where status = 'queued' and next_attempt_at <= now() and ${condition}
     order by next_attempt_at
@@ -77,25 +79,54 @@ const dueMail = (sql: Sql, condition: Fragment, limit: Fragment) => sql`
     for update
     skip locked`;
 
+/** As in the index `emails_notices_of`: digests of several organizations are as those of one. */
+const ownerOf = (sql: Sql) => sql`coalesce(org_id, '00000000-0000-0000-0000-000000000000')`;
+
+/** The first organization with notices that are due, of those that a condition leaves: one step along the index. */
+const firstOwner = (sql: Sql, condition: Fragment) => sql`(
+      select ${ownerOf(sql)}
+      from emails
+      where status = 'queued' and next_attempt_at <= now() and template = 'notification' and ${condition}
+      order by ${ownerOf(sql)}
+      limit 1
+    )`;
+/** The one behind another in the order of ids; behind the last one comes the first. */
+const nextOwner = (sql: Sql, after: Fragment) => sql`
+    select coalesce(${firstOwner(sql, sql`${ownerOf(sql)} > ${after}`)}, ${firstOwner(sql, sql`true`)})`;
+
 /**
  * Takes what is due, each for one attempt, notices after what somebody waits for: a broadcast of one organization holds
- * up no reset of a password. When nothing is heard of one for `leaseSeconds`, whoever asks may take it again.
+ * up no reset of a password. Of notices one of each organization from the one behind `after` on, then a second of each:
+ * it holds up none of another either. When nothing is heard of one for `leaseSeconds`, whoever asks may take it again.
  */
-export const claimDueMail = (sql: Sql, { limit, leaseSeconds }: { limit: number; leaseSeconds: number }) => sql<
-  ClaimedMail[]
->`
+export const claimDueMail = (
+  sql: Sql,
+  { limit, leaseSeconds, after }: { limit: number; leaseSeconds: number; after: string },
+) => sql<ClaimedMail[]>`
   /* all orgs */
-  with waited_for as materialized (${dueMail(sql, sql`template <> 'notification'`, sql`${limit}`)}
-  ), notices as materialized (${dueMail(
-    sql,
-    sql`template = 'notification'`,
-    sql`${limit}::int - (select count(*) from waited_for)`,
-  )}
+  with recursive waited_for as materialized (${dueMail(sql, sql`template <> 'notification'`, limit)}
+  ), room as (
+    select ${limit}::int - count(*) as places
+    from waited_for
+  ), owners (owner) as (${nextOwner(sql, sql`${after}::uuid`)}
+    union -- ends where it comes around, and before, where no more are asked for
+    ${nextOwner(sql, sql`o.owner`)}
+    from owners o
+  ), notices as materialized (
+    select n.id
+    from (select owner from owners limit (select places from room)) o
+    cross join lateral (
+      select id, row_number() over (order by next_attempt_at) as round
+      from (${dueMail(sql, sql`template = 'notification' and ${ownerOf(sql)} = o.owner`, limit)}
+      ) due
+    ) n
+    order by n.round
+    limit (select places from room)
   )
   update emails e
   set attempts = e.attempts + 1, next_attempt_at = now() + ${leaseSeconds}::float8 * interval '1 s'
   where e.id = any(array(select id from waited_for union all select id from notices))
-  returning e.id, e.to_address as "to", e.template, e.content, e.attempts`;
+  returning e.id, e.to_address as "to", e.template, e.content, e.attempts, ${ownerOf(sql)} as owner`;
 
 type Attempt = Pick<ClaimedMail, 'id' | 'attempts'>;
 const isCurrent = (sql: Sql, { id, attempts }: Attempt) =>

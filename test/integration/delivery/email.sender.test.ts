@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { FIRST_OWNER } from '../../../src/delivery/email/rules.ts';
 import { claimDueMail } from '../../../src/delivery/email/store.ts';
 import type { MailContent } from '../../../src/delivery/email/index.ts';
+import { newId } from '../../../src/platform/kernel/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { mailServer, type MailServer } from '../../support/peers/mail-server.ts';
@@ -12,6 +14,16 @@ const content = (url = 'https://app.example.com/auth/activate/a-secret-code'): M
   template: 'activation',
   data: { name: 'Ann', url },
 });
+
+const NOTICE: MailContent = {
+  template: 'notification',
+  data: {
+    name: 'Ann',
+    heading: 'News',
+    groups: [{ orgName: 'Acme', lines: [{ title: 'News', content: 'There is some.', url: null }], more: 0 }],
+    unsubscribeUrl: 'https://api.example.com/notifications/unsubscribe?token=t',
+  },
+};
 
 await describePeer(
   'email',
@@ -134,12 +146,36 @@ await describePeer(
       await queue(reset);
       await db.sql`analyze emails`;
       db.statements.length = 0;
-      const claimed = await claimDueMail(db.sql, { limit: 4, leaseSeconds: 120 });
+      const claimed = await claimDueMail(db.sql, { limit: 4, leaseSeconds: 120, after: FIRST_OWNER });
       expect(claimed.map(({ to }) => to).toSorted()).toEqual([notice, notice, notice, reset]);
       const [text] = db.statements.filter((one) => one.includes('waited_for'));
-      const asked = text!.replace(/\$[13]\b/g, '120').replace(/\$2\b/g, '4');
-      const plan = await db.sql.unsafe(`explain (format json) ${asked.replaceAll('120', '4')}`);
-      expect(JSON.stringify(plan)).not.toMatch(/"Node Type":"(?:Seq Scan|Sort)"/);
+      const asked = text!.replace(/\$\d+(?=::uuid)/g, `'${FIRST_OWNER}'`).replace(/\$\d+/g, '4');
+      const plan = JSON.stringify((await db.sql.unsafe(`explain (analyze, format json) ${asked}`))[0]!['QUERY PLAN']);
+      expect(plan).not.toContain('"Seq Scan"');
+      for (const [, rows] of plan.matchAll(/"(?:Actual Rows|Rows Removed by Filter)":\s*(\d+)/g))
+        expect(Number(rows)).toBeLessThanOrEqual(4);
+    });
+
+    test('notices of one organization hold up those of another by a few mails, however many there are', async () => {
+      const notice = (orgId: string | null, to: string) => ({ to, orgId, content: NOTICE });
+      const orgs = [newId(), newId(), newId()];
+      for (const id of orgs) await db.sql`insert into organizations (id, name) values (${id}, 'Acme')`;
+      for (const many of orgs.slice(0, 2))
+        await room.email.queueAll(
+          db.sql,
+          Array.from({ length: 60 }, () => notice(many, address('many'))),
+        );
+      const few = [address('few'), address('few'), address('few')];
+      await room.email.queueAll(db.sql, [notice(orgs[2]!, few[0]!), notice(orgs[2]!, few[1]!), notice(null, few[2]!)]);
+      send();
+      await eventually(
+        'all are sent',
+        async () => (await db.sql`select 1 from emails where status <> 'sent'`).length === 0,
+      );
+      const sent = (await db.sql<{ to: string }[]>`select to_address as "to" from emails order by sent_at`).map(
+        ({ to }) => to,
+      );
+      for (const to of few) expect(sent.indexOf(to)).toBeLessThan(20); // a round is four mails, and four are under way
     });
 
     test('a temporary refusal is retried later, and the mail is sent', async () => {
