@@ -1,17 +1,18 @@
 import { afterAll, beforeAll, expect } from '@jest/globals';
+import { MOST_ROWS } from '../../src/people/organizations/ending.ts';
 import type { CrashingHost } from '../support/worlds/crashing.ts';
 import { describeDeaths, type DyingTask } from '../support/worlds/crash-deaths.ts';
 import { type CrashWorld, crashWorld, type Seeded } from '../support/worlds/crash-world.ts';
 
-// The end of an organization in a process that is killed at each statement: afterwards nothing of it is left, neither
-// rows nor objects in the storage, and nothing of another organization has changed.
+// The end of an organization in a process that is killed at each statement that can leave something: afterwards nothing
+// of it is left, neither rows nor objects in the storage, and nothing of another organization has changed.
 
 let world: CrashWorld;
 beforeAll(async () => void (world = await crashWorld()), 60_000);
 afterAll(() => world?.[Symbol.asyncDispose]());
 
-/** More rows than one statement deletes. */
-const MANY = 12_000;
+/** More rows than one statement deletes: they go in a full part and a last one. */
+const MANY = MOST_ROWS + 1;
 
 interface Both {
   other: Seeded;

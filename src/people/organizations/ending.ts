@@ -10,7 +10,7 @@ import * as store from './store.ts';
 /** The service itself. */
 const NOBODY: AuditActor = { userId: null, impersonatorId: null, ip: null };
 /** Rows of one table that go with an organization in one statement; what is more goes before, in commits of as many. */
-const MOST_ROWS = 5_000;
+export const MOST_ROWS = 5_000;
 /** A run of the sweep begins no further part after so long: whether it is still this process's is looked at then. */
 const RUN_MS = 30_000;
 
