@@ -278,12 +278,14 @@ function* checkRoot({ body: { type, date }, element, at, root }: Given): Generat
 }
 
 /** What a change would be refused for as the post is now; the change looks again under its locks. */
-function verdictOf({ state, detail }: Existing, isMoved: boolean): 'published' | 'in_flight' | 'undecided' | undefined {
+function verdictOf(
+  { state, detail, isInFlight }: Existing,
+  isMoved: boolean,
+): 'published' | 'in_flight' | 'undecided' | undefined {
   if (state === 'PUBLISHED') return 'published';
-  if (state === 'QUEUE' && IN_FLIGHT.has(detail)) return 'in_flight';
+  if (isInFlight) return 'in_flight';
   return state === 'ERROR' && detail === 'unconfirmed' && isMoved ? 'undecided' : undefined;
 }
-const IN_FLIGHT = new Set<string | null>(['publishing', 'processing', 'unconfirmed']);
 
 /** 400 for a date that is too long ago to be meant (S104). */
 export const dateFault = (date: Date, now: Date, field = 'date'): AppError | undefined =>

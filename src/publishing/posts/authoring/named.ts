@@ -1,6 +1,7 @@
 import type { Sql } from '../../../platform/db/index.ts';
 import { newId } from '../../../platform/kernel/index.ts';
 import type { TagWish } from './body.ts';
+import { inFlight } from '../state.ts';
 
 // What a body names beside its channels: posts of the org, and tags.
 
@@ -11,14 +12,16 @@ export interface Existing {
   rootPostId: string | null;
   state: string;
   detail: string | null;
+  isInFlight: boolean;
   publishDate: Date;
 }
 export const findExisting = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Existing[]> => sql<Existing[]>`
-  select id, channel_id as "channelId", root_post_id as "rootPostId", state, detail, publish_date as "publishDate"
-  from posts
-  where org_id = ${orgId}
-    and id = any(${[...ids]}::uuid[])
-    and deleted_at is null`;
+  select p.id, p.channel_id as "channelId", p.root_post_id as "rootPostId", p.state, p.detail,
+    ${inFlight(sql)} as "isInFlight", p.publish_date as "publishDate"
+  from posts p
+  where p.org_id = ${orgId}
+    and p.id = any(${[...ids]}::uuid[])
+    and p.deleted_at is null`;
 
 /** The ids of tags by the names that are wished for; tags that are missing are made. */
 async function ensureTags(
