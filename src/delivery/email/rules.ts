@@ -8,7 +8,7 @@ export const mailRetryInMs = (attempt: number): number | null => WAITS_MS[attemp
 /** Where the order of organizations begins. */
 export const FIRST_OWNER = '00000000-0000-0000-0000-000000000000';
 /** The last one of those whose notices were claimed behind `after`, in the order of ids that begins again at its end. */
-export function lastOwner(after: string, owners: readonly string[]): string {
+export function lastServedOwner(after: string, owners: readonly string[]): string {
   const begunAgain = owners.filter((owner) => owner <= after);
   return (begunAgain.length > 0 ? begunAgain : owners).toSorted().at(-1) ?? after;
 }

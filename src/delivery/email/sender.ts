@@ -3,7 +3,7 @@ import { type Clock, ProviderError, type Vault } from '../../platform/kernel/ind
 import { startWorker } from '../../platform/flow/index.ts';
 import type { Site } from './layout.ts';
 import { MailContent } from './templates.ts';
-import { FIRST_OWNER, lastOwner, mailRetryInMs, reasonOf } from './rules.ts';
+import { FIRST_OWNER, lastServedOwner, mailRetryInMs, reasonOf } from './rules.ts';
 import type { MailTransport } from './mail-transport.ts';
 import { type ClaimedMail, claimDueMail, markBounced, markMailSent, retryLater, type Sent } from './store.ts';
 import { render } from './texts.ts';
@@ -84,7 +84,7 @@ export function startSender({
   async function claim(limit: number): Promise<readonly ClaimedMail[]> {
     const mails = await claimDueMail(sql, { limit, leaseSeconds, after });
     const notices = mails.filter(({ template }) => template === 'notification');
-    after = lastOwner(
+    after = lastServedOwner(
       after,
       notices.map(({ owner }) => owner),
     );
