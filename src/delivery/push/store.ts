@@ -106,31 +106,51 @@ export interface ClaimedPush {
 /** `isHeld`: the session that registered the device goes on; else whoever has it now must not read this. */
 export type DuePush = ClaimedPush & { isHeld: boolean };
 
-/** Takes what is due, each for one attempt; after `leaseSeconds` without a word whoever asks may take it again. */
+/**
+ * Takes what is due, each for one attempt, and answers the oldest first; after `leaseSeconds` without a word whoever
+ * asks may take it again.
+ */
 export const claimDuePushes = (sql: Sql, { limit, leaseSeconds }: { limit: number; leaseSeconds: number }) => sql<
   DuePush[]
 >`/* all orgs */
-  update pushes p
-  set attempts = p.attempts + 1, next_attempt_at = now() + ${leaseSeconds}::float8 * interval '1 s'
-  from (
-    select id
-    from pushes
-    where next_attempt_at <= now()
-    order by next_attempt_at
-    limit ${limit}
-    for update
-    skip locked
-  ) due, push_tokens t
-  where p.id = due.id
-    and t.id = p.token_id
-  returning p.id, p.token_id as "tokenId", t.token, t.via, t.platform, p.category, p.title, p.content, p.link,
-    p.attempts, ${isHeld(sql)} as "isHeld"`;
+  with claimed as (
+    update pushes p
+    set attempts = p.attempts + 1, next_attempt_at = now() + ${leaseSeconds}::float8 * interval '1 s'
+    from push_tokens t
+    where p.id = any(array(
+        select id
+        from pushes
+        where next_attempt_at <= now()
+        order by next_attempt_at
+        limit ${limit}
+        for update
+        skip locked
+      ))
+      and t.id = p.token_id
+    returning p.id, p.token_id as "tokenId", t.token, t.via, t.platform, p.category, p.title, p.content, p.link,
+      p.attempts, ${isHeld(sql)} as "isHeld", p.created_at
+  )
+  select id, "tokenId", token, via, platform, category, title, content, link, attempts, "isHeld"
+  from claimed
+  order by created_at`;
 
-/** Forgets a push that is over, together with others that end at the same time. */
+/** Makes claimed pushes of which no attempt was made due again, the oldest first. */
+export const releasePushes = (sql: Sql, pushes: readonly Pick<ClaimedPush, 'id' | 'attempts'>[]) => sql`/* all orgs */
+  update pushes p
+  set attempts = p.attempts - 1, next_attempt_at = p.created_at
+  from unnest(${pushes.map(({ id }) => id)}::uuid[], ${pushes.map(({ attempts }) => attempts)}::int[])
+    as c (id, attempts)
+  where p.id = c.id
+    and p.attempts = c.attempts`;
+
+/** Outcomes that come within this time are written together. Until then a crash has what was sent sent again. */
+const TOGETHER = { gatherMs: 20 };
+
+/** Forgets a push that is over, together with others. */
 export const deletePush = groupCommit<string, void>(async (sql, ids) => {
   await sql`/* all orgs */ delete from pushes where id = any(${[...ids]}::uuid[])`;
   return ids.map(() => undefined);
-});
+}, TOGETHER);
 
 /** Gives up pushes that waited for an hour: they are worth nothing any more. At most `limit`; answers how many. */
 export async function dropOldPushes(sql: Sql, limit: number): Promise<number> {
@@ -148,21 +168,34 @@ export async function dropOldPushes(sql: Sql, limit: number): Promise<number> {
   return count;
 }
 
-export const retryPush = (sql: Sql, { id, attempts }: Pick<ClaimedPush, 'id' | 'attempts'>, inMs: number) =>
-  sql`/* all orgs */
-    update pushes
-    set next_attempt_at = now() + ${inMs}::float8 * interval '1 ms'
-    where id = ${id}
-      and attempts = ${attempts}`;
+/** Lets a push wait for its next attempt, together with others. */
+export const retryPush = groupCommit<Pick<ClaimedPush, 'id' | 'attempts'> & { inMs: number }, void>(
+  async (sql, pushes) => {
+    await sql`/* all orgs */
+      update pushes p
+      set next_attempt_at = now() + r.in_ms * interval '1 ms'
+      from unnest(${pushes.map(({ id }) => id)}::uuid[], ${pushes.map(({ attempts }) => attempts)}::int[],
+        ${pushes.map(({ inMs }) => inMs)}::float8[]) as r (id, attempts, in_ms)
+      where p.id = r.id
+        and p.attempts = r.attempts`;
+    return pushes.map(() => undefined);
+  },
+  TOGETHER,
+);
 
 /** The push service does not know the device: nothing more is sent there until it registers again (NO31). */
-export const disableDevice = (sql: Sql, { tokenId, token }: Pick<ClaimedPush, 'tokenId' | 'token'>) =>
-  sql`/* all orgs */
+export const disableDevice = groupCommit<Pick<ClaimedPush, 'tokenId' | 'token'>, void>(async (sql, pushes) => {
+  const devices = pushes.toSorted((a, b) => (a.tokenId < b.tokenId ? -1 : 1)); // in one order, so that none deadlock
+  const ids = devices.map(({ tokenId }) => tokenId);
+  await sql`/* all orgs */
     with disabled as (
-      update push_tokens
+      update push_tokens t
       set disabled_at = now()
-      where id = ${tokenId}
-        and token = ${token}
+      from unnest(${ids}::uuid[], ${devices.map(({ token }) => token)}::text[]) as d (id, token)
+      where t.id = d.id
+        and t.token = d.token
     )
     delete from pushes
-    where token_id = ${tokenId}`;
+    where token_id = any(${ids}::uuid[])`;
+  return pushes.map(() => undefined);
+}, TOGETHER);

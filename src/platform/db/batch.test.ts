@@ -88,3 +88,23 @@ test('a statement stays within its size, with one row at least, and owners take 
   expect(await Promise.all(rows.map((row) => write(sql, row)))).toEqual(rows);
   expect(batches).toEqual([['aaaaaa', 'bb', 'cc'], ['aaaaa'], ['aaaaaaaaaaaaaaa']]);
 });
+
+test('calls that nobody waits for are gathered for a while', async () => {
+  const batches: (readonly number[])[] = [];
+  const waits: { ms: number; end(): void }[] = [];
+  const write = groupCommit(
+    async (_: Sql, rows: readonly number[]) => {
+      batches.push(rows);
+      return rows;
+    },
+    { gatherMs: 20, clock: { sleep: (ms) => new Promise((end) => waits.push({ ms, end })) } },
+  );
+  const told = [];
+  for (const row of [1, 2, 3]) {
+    told.push(write(sql, row));
+    await new Promise((go) => setImmediate(go));
+  }
+  expect([batches, waits.map(({ ms }) => ms)]).toEqual([[], [20]]);
+  waits[0]!.end();
+  expect([await Promise.all(told), batches]).toEqual([[1, 2, 3], [[1, 2, 3]]]);
+});

@@ -28,7 +28,9 @@ export interface GroupOptions<Row> {
   heaviest?: number;
   /** Whose row it is: where not all fit into the next statement, owners take turns. */
   ownerOf?: (row: Row) => string;
-  /** By which a locked row waits. */
+  /** Milliseconds in which a row waits for others, where nobody waits for its result; none by default. */
+  gatherMs?: number;
+  /** By which rows wait: to be gathered, and where they are locked. */
   clock?: Pick<Clock, 'sleep'>;
 }
 
@@ -44,7 +46,14 @@ const isDataError = (error: unknown) => error instanceof Error && 'code' in erro
  */
 export function groupCommit<Row, Result>(
   statement: Statement<Row, Result>,
-  { max = 500, weigh = () => 0, heaviest = Infinity, ownerOf = () => '', clock = systemClock }: GroupOptions<Row> = {},
+  {
+    max = 500,
+    weigh = () => 0,
+    heaviest = Infinity,
+    ownerOf = () => '',
+    gatherMs = 0,
+    clock = systemClock,
+  }: GroupOptions<Row> = {},
 ) {
   const batchers = new WeakMap<Sql, ReturnType<typeof batcherOf>>();
 
@@ -77,6 +86,7 @@ export function groupCommit<Row, Result>(
       max,
       heaviest,
       weigh: ({ row }) => weigh(row),
+      ...(gatherMs > 0 && { soon: (make: () => void) => void clock.sleep(gatherMs).then(make) }),
     });
     batchers.set(sql, batcher);
     return batcher;

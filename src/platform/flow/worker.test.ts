@@ -77,3 +77,55 @@ test('the end waits for running jobs and claims no more', async () => {
   await end;
   expect(claims).toEqual([2]);
 });
+
+test('rows are claimed ahead of their places, and more while as many wait as have places', async () => {
+  const { ends, claims, worker } = queueOf(...Array.from({ length: 20 }, (_, n) => n + 1));
+  await using _worker = worker({ ahead: { rows: 6, forMs: 60_000, release: async () => {} } });
+  await until(() => ends.size === 2);
+  expect(claims).toEqual([8]);
+  for (const row of [1, 2, 3]) {
+    ends.get(row)!();
+    await until(() => ends.has(row + 2)); // a place is filled without a claim
+  }
+  expect(claims).toEqual([8]);
+  ends.get(4)!();
+  await until(() => claims.length === 2);
+  expect([claims, ends.size]).toEqual([[8, 4], 6]);
+  for (let row = 5; row <= 20; row += 1) {
+    await until(() => ends.has(row));
+    ends.get(row)!();
+  }
+});
+
+test('a row that has waited too long for a place is released and not worked on', async () => {
+  let now = 0;
+  const released: (readonly number[])[] = [];
+  const { ends, worker } = queueOf(1, 2, 3, 4, 5);
+  await using _worker = worker({
+    clock: { ...systemClock, monotonic: () => now },
+    ahead: { rows: 4, forMs: 1_000, release: async (rows) => void released.push(rows) },
+  });
+  await until(() => ends.size === 2);
+  now = 999;
+  ends.get(1)!();
+  await until(() => ends.has(3));
+  now = 1_000;
+  ends.get(2)!();
+  await until(() => released.length > 0);
+  ends.get(3)!();
+  expect([[...ends.keys()], released]).toEqual([[1, 2, 3], [[4, 5]]]);
+});
+
+test('the end releases what waits for a place', async () => {
+  const released: (readonly number[])[] = [];
+  const { ends, worker } = queueOf(1, 2, 3, 4, 5);
+  const running = worker({
+    ahead: { rows: 4, forMs: 60_000, release: async (rows) => void released.push(rows) },
+  });
+  await until(() => ends.size === 2);
+  const end = running[Symbol.asyncDispose]();
+  await until(() => released.length > 0);
+  for (const one of ends.values()) one();
+  await end;
+  expect([[...ends.keys()], released]).toEqual([[1, 2], [[3, 4, 5]]]);
+});

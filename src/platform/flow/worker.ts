@@ -11,6 +11,12 @@ export interface WorkerOptions<Row> {
   work(row: Row): Promise<void>;
   /** Between two looks when less was due than there was room for. */
   restMs: number;
+  /**
+   * Rows that are claimed before there is a place for them, so that no place waits for a claim; none by default. Those
+   * that found no place within `forMs`, and those that are left at the end, are not worked on: `release`, which never
+   * rejects, gives them up.
+   */
+  ahead?: { rows: number; forMs: number; release(rows: readonly Row[]): Promise<void> };
   /** Work that threw: its row comes back when its lease is over. */
   onWorkError(error: unknown, row: Row): void;
   onClaimError(error: unknown): void;
@@ -21,9 +27,9 @@ const FULL_MS = 60_000;
 const DRAIN_MS = 8_000;
 
 /**
- * Works on rows that are due until it is disposed of: then nothing new is claimed, and what is under way has 8 s to
- * end; the rest is taken by another process, after its lease. Any number of processes may, as the claim gives each row
- * to one. `wake`: something became due, and nobody has to wait for the rest to end.
+ * Works on rows that are due until it is disposed of: then nothing new is claimed, what has no place is released, and
+ * what is under way has 8 s to end; the rest is taken by another process, after its lease. Any number of processes may,
+ * as the claim gives each row to one. `wake`: something became due, and nobody has to wait for the rest to end.
  */
 export function startWorker<Row>({
   clock,
@@ -31,31 +37,48 @@ export function startWorker<Row>({
   claim,
   work,
   restMs,
+  ahead,
   onWorkError,
   onClaimError,
 }: WorkerOptions<Row>): Pick<Loop, 'wake'> & AsyncDisposable {
   const underWay = new Set<Promise<void>>();
+  /** Claimed, without a place; the oldest first. */
+  const waiting: { row: Row; until: number }[] = [];
+  const { rows: most, forMs } = ahead ?? { rows: 0, forMs: Infinity };
+  const least = Math.max(1, most - concurrency); // fewer are not worth a claim while as many wait as have places
   let full = false;
+  const room = () => concurrency + most - underWay.size - waiting.length;
 
   function start(row: Row): void {
     const working = work(row)
       .catch((error: unknown) => onWorkError(error, row))
       .finally(() => {
         underWay.delete(working);
-        if (full) loop.wake();
+        startWaiting();
+        if (full && room() >= least) loop.wake();
       });
     underWay.add(working);
+  }
+  function startWaiting(): void {
+    const now = clock.monotonic();
+    const good = waiting.findIndex(({ until }) => until > now);
+    const late = waiting.splice(0, good < 0 ? waiting.length : good);
+    if (late.length > 0) void ahead?.release(late.map(({ row }) => row));
+    for (const { row } of waiting.splice(0, concurrency - underWay.size)) start(row);
   }
 
   const loop = startLoop({
     clock,
     restMs,
     async round() {
-      const free = concurrency - underWay.size;
-      full = free === 0;
-      if (full) return FULL_MS;
+      startWaiting();
+      const free = room();
+      full = free < least;
+      if (full) return Math.min(FULL_MS, forMs);
+      const until = clock.monotonic() + forMs;
       const rows = await claim(free);
-      rows.forEach(start);
+      waiting.push(...rows.map((row) => ({ row, until })));
+      startWaiting();
       return rows.length < free ? restMs : 0;
     },
     onError(error) {
@@ -68,7 +91,8 @@ export function startWorker<Row>({
     wake: () => loop.wake(),
     async [Symbol.asyncDispose]() {
       await loop[Symbol.asyncDispose]();
-      await atMost(clock, DRAIN_MS, () => Promise.all(underWay));
+      const left = waiting.splice(0).map(({ row }) => row);
+      await atMost(clock, DRAIN_MS, () => Promise.all([...underWay, left.length > 0 && ahead?.release(left)]));
     },
   };
 }
