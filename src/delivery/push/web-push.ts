@@ -1,5 +1,5 @@
 import { ECDH } from 'node:crypto';
-import { buildPushPayload } from '@block65/webcrypto-web-push';
+import { encryptNotification, vapidHeaders } from '@block65/webcrypto-web-push';
 import { z } from 'zod';
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { Outbound } from '../../platform/outbound/index.ts';
@@ -15,6 +15,9 @@ export interface Vapid {
 
 /** Seconds for which a push service keeps what it cannot deliver: as long as we try. */
 const TTL_SECONDS = 3_600;
+/** A signature is good for twelve hours, and to one push service. */
+const SIGNED_FOR_MS = 6 * 3_600_000;
+const MOST_SIGNATURES = 100;
 const base64url = (bytes: number) =>
   z
     .string()
@@ -37,16 +40,22 @@ export type PushSubscription = z.output<typeof PushSubscription>;
 
 /** Opens the sender to the push services of browsers (RFC 8030, 8291), through the outbound guard. */
 export function openWebPush({ outbound, clock }: { outbound: Outbound; clock: Clock }, vapid: Vapid): SendPush {
+  const authorizationOf = openSignatures(clock, vapid);
   return async (push) => {
     try {
-      const subscription = { expirationTime: null, ...PushSubscription.parse(JSON.parse(push.token)) };
-      const options = { ttl: TTL_SECONDS, topic: push.category, urgency: 'normal' as const };
-      const { headers, body } = await buildPushPayload({ data: messageOf(push), options }, subscription, vapid);
-      const { 'content-length': _, ...sent } = headers; // the way out counts itself
-      const answer = await outbound.fetch(subscription.endpoint, {
+      const { endpoint, keys } = JSON.parse(push.token) as PushSubscription; // as it was judged when it was registered
+      const subscription = { endpoint, keys, expirationTime: null };
+      const answer = await outbound.fetch(endpoint, {
         method: 'POST',
-        headers: sent,
-        body,
+        headers: {
+          authorization: await authorizationOf(subscription),
+          ttl: String(TTL_SECONDS),
+          topic: push.category,
+          urgency: 'normal',
+          'content-encoding': 'aes128gcm',
+          'content-type': 'application/octet-stream',
+        },
+        body: await encryptNotification(subscription, Buffer.from(JSON.stringify(messageOf(push)))),
         redirects: 'none',
       });
       if (answer.status >= 200 && answer.status < 300) return { outcome: 'sent' };
@@ -54,6 +63,24 @@ export function openWebPush({ outbound, clock }: { outbound: Outbound; clock: Cl
     } catch (error) {
       return outcomeOfFailure(error);
     }
+  };
+}
+
+/** Signs once for each push service while the signature is good, not for each push. */
+function openSignatures(clock: Clock, vapid: Vapid) {
+  const signed = new Map<string, { at: number; authorization: Promise<string> }>(); // the oldest first
+  return ({ endpoint, keys }: PushSubscription): Promise<string> => {
+    const { origin } = new URL(endpoint);
+    const now = clock.now().getTime();
+    const known = signed.get(origin);
+    if (known && Math.abs(now - known.at) < SIGNED_FOR_MS) return known.authorization;
+    const headers = vapidHeaders({ endpoint, keys, expirationTime: null }, vapid);
+    const authorization = headers.then(({ headers: { authorization: text } }) => text);
+    signed.delete(origin);
+    signed.set(origin, { at: now, authorization });
+    if (signed.size > MOST_SIGNATURES) signed.delete(signed.keys().next().value!);
+    authorization.catch(() => signed.delete(origin));
+    return authorization;
   };
 }
 
