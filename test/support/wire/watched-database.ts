@@ -1,26 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import postgres from 'postgres';
-import { ARRAY_TYPES } from '../../../src/platform/db/arrays.ts';
 import type { Database } from '../../../src/platform/db/index.ts';
-
-const SYNC = 83; // S
-const QUERY = 81; // Q
-const PARSE = 80; // P
-const BIND = 66; // B
-const FLUSH = 72; // H
-const READY = 90; // Z
-
-/** Whole messages of the protocol, each with its type; the bytes of a message that is not whole are left. */
-function* messagesOf(bytes: Buffer): Generator<{ type: number; whole: Buffer; end: number }> {
-  for (let at = 0; at + 5 <= bytes.length;) {
-    const end = at + 1 + bytes.readInt32BE(at + 1);
-    if (end > bytes.length) return;
-    yield { type: bytes[at]!, whole: bytes.subarray(at, end), end };
-    at = end;
-  }
-}
-const textAt = (bytes: Buffer, from: number): string => bytes.toString('utf8', from, bytes.indexOf(0, from));
+import { FLUSH, messagesOf, openPool, openStatements, PARSE, QUERY, READY, SYNC } from './postgres-wire.ts';
 
 /** `before`: the statement never reaches the server; `after`: its answer never comes back. */
 export type Cut = 'before' | 'after' | undefined;
@@ -54,7 +35,7 @@ export function watchedDatabase(url: string, { onStatement = () => undefined, co
   function open(): Socket {
     const socket = connect({ host: hostname, port: Number(port || 5432), noDelay: true });
     sockets.add(socket);
-    const prepared = new Map<string, string>();
+    const statementsOf = openStatements();
     const emit = socket.emit.bind(socket);
     const write = socket.write.bind(socket) as (bytes: Buffer, ...rest: unknown[]) => boolean;
     let came: Buffer = Buffer.alloc(0);
@@ -70,15 +51,9 @@ export function watchedDatabase(url: string, { onStatement = () => undefined, co
 
     /** What the driver writes: whole messages. False: it is not sent. */
     function heard(bytes: Buffer): boolean {
-      for (const { type, whole } of messagesOf(bytes)) {
-        let text: string | undefined;
-        if (type === PARSE) {
-          const name = textAt(whole, 5);
-          prepared.set(name, textAt(whole, 6 + Buffer.byteLength(name)));
-        } else if (type === BIND) text = prepared.get(textAt(whole, 6 + Buffer.byteLength(textAt(whole, 5))));
-        else if (type === QUERY) text = textAt(whole, 5);
-        if (text !== undefined) {
-          const cut = onStatement(text.replace(/\s+/g, ' ').trim());
+      for (const { type, text } of statementsOf(bytes)) {
+        if (text !== undefined && type !== PARSE) {
+          const cut = onStatement(text);
           if (watched.isDead) return false;
           if (cut === 'before') {
             die();
@@ -135,14 +110,7 @@ export function watchedDatabase(url: string, { onStatement = () => undefined, co
     return socket;
   }
 
-  const sql = postgres(url, {
-    max: connections,
-    socket: open,
-    onnotice: () => {},
-    fetch_types: false,
-    types: ARRAY_TYPES,
-    connection: { application_name: application, timezone: 'UTC' },
-  } as unknown as postgres.Options<{}>) as Database;
+  const sql = openPool(url, application, { max: connections, socket: open });
   return {
     sql,
     /** Statements whose answers are not whole yet. */
