@@ -13,8 +13,9 @@ import { type ContextOptions, type EngineAndBus, openContext } from '../../../sr
 import type { Database } from '../../../src/platform/db/index.ts';
 import { AppError, type Clock } from '../../../src/platform/kernel/index.ts';
 import { quietLog } from './quiet-log.ts';
+import { JWT_SECRET } from './secret.ts';
 
-export const JWT_SECRET = 'a-secret-of-the-tests-that-is-long-enough';
+export { JWT_SECRET };
 
 interface Options {
   sql: Database;

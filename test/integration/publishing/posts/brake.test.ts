@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError } from '../../../../src/platform/kernel/index.ts';
 import type { Client } from '../../../support/worlds/app.ts';
 import { element, later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
-import { startingWith } from '../../../support/worlds/publishing/world.ts';
+import { loginOf, startingWith } from '../../../support/worlds/publishing/world.ts';
 import { settles } from '../../../support/wire/settles.ts';
 
 const HOUR = 3_600_000;
@@ -104,18 +104,12 @@ describe('POST /posts/pause', () => {
     expect([await marks(sick), await marks(channel)]).toEqual([['org'], ['org']]);
     const { saveLogin } = await import('../../../../src/publishing/channels/transitions.ts');
     const login = (internalId: string) =>
-      saveLogin(db.sql, startingWith({ lockOrg: async () => {}, admit: async () => {} }), ann.orgId, {
-        newId: newId(),
-        providerId: 'fake',
-        providerVersion: 'v1',
-        internalId,
-        name: 'New',
-        handle: 'new',
-        picture: null,
-        credentials: 'v2:',
-        tokenExpiresAt: null,
-        mayReplace: true,
-      });
+      saveLogin(
+        db.sql,
+        startingWith({ lockOrg: async () => {}, admit: async () => {} }),
+        ann.orgId,
+        loginOf(internalId),
+      );
     expect(await marks((await login(newId())).id)).toEqual(['org']);
     await login(sick);
     expect([await detail(id), await marks(sick)]).toEqual(['paused', ['org']]);

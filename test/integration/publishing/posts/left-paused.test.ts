@@ -3,7 +3,7 @@ import { needsLogin, saveLogin } from '../../../../src/publishing/channels/trans
 import { newId } from '../../../../src/platform/kernel/index.ts';
 import { eventually, gate } from '../../../support/wire/eventually.ts';
 import { settles } from '../../../support/wire/settles.ts';
-import { sealedLogin, startingWith } from '../../../support/worlds/publishing/world.ts';
+import { loginOf, startingWith } from '../../../support/worlds/publishing/world.ts';
 import { element, later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
 
 // Posts that were too late when their channel worked again: they stay paused until a person says when they go out.
@@ -26,18 +26,7 @@ afterEach(
 
 const stop = () => needsLogin(sql, ann.orgId, channel, 'revoked');
 const login = () =>
-  saveLogin(sql, startingWith({ lockOrg: async () => {}, admit: async () => {} }), ann.orgId, {
-    newId: newId(),
-    providerId: 'fake',
-    providerVersion: 'v1',
-    internalId: channel,
-    name: 'Sick',
-    handle: 'sick',
-    picture: null,
-    credentials: sealedLogin(channel),
-    tokenExpiresAt: null,
-    mayReplace: true,
-  });
+  saveLogin(sql, startingWith({ lockOrg: async () => {}, admit: async () => {} }), ann.orgId, loginOf(channel));
 const own = (more: object = {}) => schedule({ posts: [element(channel)], ...more });
 /** Puts the date of a thread, and the times of its items, so far back. */
 const moveBack = (id: string, ms: number) => sql`

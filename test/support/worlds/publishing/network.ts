@@ -132,6 +132,20 @@ interface NetworkRules {
   declares: Declared;
 }
 
+/** What each network declares that is in the process of a test. */
+export const IN_PROCESS = {
+  version: 'v1',
+  description: 'A network in the process of a test.',
+  status: 'active',
+  authType: 'none',
+  threads: 'reply',
+  credentials: { server: { label: 'Server', required: false, secret: false } },
+  api: 'https://fake.example',
+  login: { kind: 'credentials' },
+  limits: { text: 100, unit: 'characters', media: 4, mediaTypes: ['image/*'] },
+  settings: z.looseObject({}),
+} as const;
+
 /** Declared as the network says at the moment: tests change its class and its times while the product runs. */
 function adapterOf(
   network: Readonly<NetworkRules>,
@@ -151,19 +165,10 @@ function adapterOf(
   };
   const declared = () =>
     social({
+      ...IN_PROCESS,
       id: 'fake',
-      version: 'v1',
       title: 'Fake',
-      description: 'A network in the process of a test.',
-      status: 'active',
-      authType: 'none',
-      threads: 'reply',
-      credentials: { server: { label: 'Server', required: false, secret: false } },
-      api: 'https://fake.example',
       timeoutMs: 1_000,
-      login: { kind: 'credentials' },
-      limits: { text: 100, unit: 'characters', media: 4, mediaTypes: ['image/*'] },
-      settings: z.looseObject({}),
       // asked only when a login was refused
       profile: () => Promise.reject(new ProviderError('reauthorize', 'The login was refused')),
       ...(network.prepare && {

@@ -6,6 +6,7 @@ import { actorTypes, startActors } from '../../../../actors/host/start.ts';
 import { organizationActor } from '../../../../actors/organization/contract.ts';
 import { postActor } from '../../../../actors/post/contract.ts';
 import { sealCredentials } from '../../../../src/publishing/channels/credentials.ts';
+import type { LoggedIn } from '../../../../src/publishing/channels/transitions.ts';
 import { readConfig } from '../../../../src/platform/config/index.ts';
 import { type ContextOptions, openContext } from '../../../../src/context.ts';
 import { type Database, openDatabase } from '../../../../src/platform/db/index.ts';
@@ -13,8 +14,8 @@ import { type Clock, newId, openVault, systemClock, tenantKey } from '../../../.
 import { facts, type Topic } from '../../../../src/platform/outbox/facts.ts';
 import { planFollowUps } from '../../../../src/publishing/follow-ups/index.ts';
 import type { Create, NewPost } from '../../../../src/publishing/posts/index.ts';
-import { JWT_SECRET } from '../app.ts';
 import { quietLog } from '../quiet-log.ts';
+import { JWT_SECRET } from '../secret.ts';
 import type { Network } from './network.ts';
 
 export { openNetwork, type Network, type SentPost } from './network.ts';
@@ -134,6 +135,20 @@ const vault = openVault(readConfig({ JWT_SECRET }).config.secrets.encryptionKey)
 export const sealedLogin = (channelId: string, server?: string): string =>
   sealCredentials(vault, { account: channelId, values: server === undefined ? {} : { server }, grantedAt: new Date() });
 
+/** A login of an account of the fake network, at its end. */
+export const loginOf = (account: string, more: Partial<LoggedIn> = {}): LoggedIn => ({
+  newId: newId(),
+  providerId: 'fake',
+  providerVersion: 'v1',
+  internalId: account,
+  name: 'Channel',
+  handle: '',
+  picture: null,
+  credentials: sealedLogin(account),
+  tokenExpiresAt: null,
+  mayReplace: true,
+  ...more,
+});
 /** What the transitions of channels that start posts are handed, beside `billing`. */
 export const startingWith = <B>(billing: B) => ({ billing, followUps: { plan: planFollowUps } });
 
