@@ -1,74 +1,52 @@
-import type { Database } from '../../src/platform/db/index.ts';
-import type { Kernel, Process } from './kernel.ts';
-import type { Networks, Request, Taken } from './network.ts';
-import type { KnownOrg } from './known.ts';
-import type { People } from './people.ts';
-import type { Receivers } from './receivers.ts';
+import type { Fragment } from '../../src/platform/db/index.ts';
+import type { Request } from './network.ts';
+import type { World } from './known.ts';
 import { findBroken, findUnsettled } from './standing.ts';
+import { ORDERLY } from './swarm.ts';
 
 /** Something that the product promises did not hold. */
 export class Violation extends Error {}
 
-/** By the database's clock, as whole milliseconds. */
-type Ms = number | null;
-interface Row {
-  id: string;
-  state: string;
-  detail: string | null;
-  errorKind: string | null;
-  error: string | null;
-  releaseId: string | null;
-  publishMs: Ms;
-  dueMs: Ms;
-  claimedMs: Ms;
-  /** Since when the answer to its attempt is missing. */
-  lostMs: Ms;
+/**
+ * Times are by the database's clock, as whole milliseconds. `lostMs`: since when the answer to its attempt is missing;
+ * `incarnation`: the start of the process whose attempt it is.
+ */
+interface Row
+  extends
+    Record<'id' | 'state', string>,
+    Record<'detail' | 'errorKind' | 'error' | 'releaseId' | 'incarnation', string | null>,
+    Record<'publishMs' | 'dueMs' | 'claimedMs' | 'lostMs', number | null> {
   deleted: boolean;
-  /** The start of the process whose attempt it is. */
-  incarnation: string | null;
-}
-interface Options {
-  kernel: Kernel;
-  /** A connection of its own, in real time. */
-  sql: Database;
-  people(): People;
-  networks(): Networks;
-  receivers(): Receivers;
-  /** The start of a process that is there. */
-  incarnationOf(process: Process): string | undefined;
-  /** What this seed has of faults. */
-  faults: ReadonlySet<string>;
 }
 
 /** How late something that is due may be done once nothing is broken any more. */
 export const SETTLES_MS = 60_000;
-/** Faults under which hosts still do everything in time. */
-const ORDERLY = new Set(['answers', 'slow', 'skew']);
 /** How late a post may leave a host that has nothing else to do. */
 const LATE_MS = 3_000;
 
 /** What must hold after each step, and what must have become of everything in the end. */
-export function openChecks({ kernel, sql, people, networks, receivers, incarnationOf, faults }: Options) {
+export function openChecks(world: World) {
+  const { kernel, sql } = world;
+  const { faults } = world.swarm;
   /** Found where nobody waits for it, and thrown at the next look. */
   let later: Violation | undefined;
   function fail(message: string): never {
     throw (later ??= new Violation(message));
   }
 
-  const postOf = async (id: string): Promise<Row | undefined> => (await rows([id]))[0];
-  const rows = (ids: readonly string[]) => sql<Row[]>`
+  const rows = (which: Fragment) => sql<Row[]>`
     select p.id, p.state, p.detail, p.error_kind as "errorKind", p.error, p.release_id as "releaseId",
       extract(epoch from p.publish_date)::float8 * 1000 as "publishMs",
       extract(epoch from p.due_at)::float8 * 1000 as "dueMs",
       extract(epoch from p.claimed_at)::float8 * 1000 as "claimedMs",
       extract(epoch from lost_at(p))::float8 * 1000 as "lostMs", p.deleted_at is not null as deleted, p.incarnation
     from posts p
-    where p.id = any(${[...ids]}::uuid[])
+    where ${which}
     order by p.id`;
 
   /** A brake that was confirmed before something was claimed, and that nobody had asked to release by then. */
   const brakeOn = (orgId: string, channelId: string, claimedMs: number) =>
-    people().brakes.find(
+    world.people.brakes.find(
       (brake) =>
         brake.orgId === orgId &&
         (brake.channelId === undefined || brake.channelId === channelId) &&
@@ -82,7 +60,7 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
 
   function asked(request: Request): void {
     if (request.kind !== 'post') return;
-    const others = networks().requests.filter(
+    const others = world.networks.requests.filter(
       (one) => one !== request && one.kind === 'post' && one.channelId === request.channelId && isAlive(one),
     );
     if (others.length > 0)
@@ -91,32 +69,32 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
 
   async function received(request: Request): Promise<void> {
     if (request.kind !== 'post') return receivedFollowUp(request);
-    const row = await postOf(request.id);
+    const [row] = await rows(sql`p.id = ${request.id}`);
     if (!row) fail(`I1: the post ${request.id} is sent, and has no row`);
-    const known = people().posts.get(request.id);
+    const known = world.people.posts.get(request.id);
     if (row.publishMs === null || row.publishMs > request.at)
       fail(`I4: the post ${request.id} is sent ${(row.publishMs ?? 0) - request.at} ms early`);
     if (row.state !== 'QUEUE') fail(`the post ${request.id} is sent, and its row says ${row.state} ${row.detail}`);
     if (row.lostMs !== null && row.lostMs < request.at)
       fail(`I9: the post ${request.id} is sent ${request.at - row.lostMs} ms after its host was given up`);
-    const own = incarnationOf(request.process);
+    const own = world.hosts.find(({ process }) => process === request.process)?.context?.incarnation;
     if (row.detail === 'publishing' && own !== undefined && row.incarnation !== own)
       fail(`I9: the post ${request.id} is sent by ${request.process.name}, and another host has claimed it`);
     await behindOthers(request);
     await rested(request);
-    if ([...faults].every((fault) => ORDERLY.has(fault))) inTime(request, row);
+    if ([...faults].every((fault) => fault in ORDERLY)) inTime(request, row);
     if (!known) return; // of a series: only its first post is known by name
     const brake = brakeOn(known.orgId, known.channelId, row.claimedMs ?? 0);
     if (brake)
       fail(`brake: the post ${request.id} was claimed ${(row.claimedMs ?? 0) - brake.from} ms after the pause`);
-    if (known.deletedAt !== undefined) fail(`the post ${request.id} is sent after its deletion`);
+    if (known.deleted === 'yes') fail(`the post ${request.id} is sent after its deletion`);
     if (!known.texts.has(request.text)) fail(`the post ${request.id} is sent as "${request.text}", edited since`);
     if (known.isHeld && !known.approved.has(request.text))
       fail(`approval: the post ${request.id} is sent as "${request.text}", which nobody approved`);
   }
   /** None leaves before its network wants one, once a host has written down that it was told so. */
   async function rested({ id, channelId, at: sentAt }: Request): Promise<void> {
-    const { until, at } = networks().limited.get(channelId) ?? { until: 0, at: 0 };
+    const { until, at } = world.networks.limited.get(channelId) ?? { until: 0, at: 0 };
     if (until <= sentAt + 1_000) return;
     const [told] = await sql<{ id: string }[]>`
       select p.id
@@ -128,8 +106,8 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
   }
   /** Where no host ends and nobody acts, each post leaves when it is due. */
   function inTime({ id, channelId, once, at }: Request, { dueMs }: Row): void {
-    const ends = networks().requests.filter((one) => one.channelId === channelId && one.id !== id);
-    const { until } = networks().limited.get(channelId) ?? { until: 0 };
+    const ends = world.networks.requests.filter((one) => one.channelId === channelId && one.id !== id);
+    const { until } = world.networks.limited.get(channelId) ?? { until: 0 };
     const free = Math.max(dueMs ?? at, until, ...ends.map(({ endedAt }) => endedAt ?? at));
     const prepares = once === 'two-phase' && faults.has('slow'); // the network has its time before
     if (!faults.has('answers') && !prepares && at - free > LATE_MS) fail(`the post ${id} is sent ${at - free} ms late`);
@@ -147,7 +125,7 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
   /** What a resume has planned keeps its spacing. */
   function planned(plan: readonly { postId: string; at: Date }[], spacingMs: number): void {
     const channelOf = ({ postId }: { postId: string }) => {
-      const post = people().posts.get(postId);
+      const post = world.people.posts.get(postId);
       return post?.root === undefined ? post?.channelId : undefined;
     };
     for (const [channelId, held] of Map.groupBy(plan, channelOf)) {
@@ -169,20 +147,13 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
     if (brake) fail(`brake: the ${request.kind} ${request.id} was claimed after the pause`);
   }
 
-  function taken({ request }: Taken, before: readonly Taken[]): void {
-    if (before.length > 0)
-      fail(`${request.kind === 'post' ? 'I2' : 'I7'}: the ${request.kind} ${request.id} is out twice`);
+  function taken({ kind, id }: Request, before: number): void {
+    if (before > 0) fail(`${kind === 'post' ? 'I2' : 'I7'}: the ${kind} ${id} is out twice`);
   }
 
   /** A receiver got other bytes under an id that it knows. */
-  const changed = (id: string): void => {
-    later ??= new Violation(`W: the delivery ${id} comes again with other bytes`);
-  };
-  /** The most posts that an organization may have: those of its plan, or those that it had when that was lowered. */
-  const most = new Map<string, number>();
-  async function limited({ id, most: ofPlan }: KnownOrg): Promise<void> {
-    most.set(id, Math.max(ofPlan, await postsOf(id)));
-  }
+  const changed = (id: string) => void (later ??= new Violation(`W: the delivery ${id} comes again with other bytes`));
+  /** Posts that count against the plan of an organization. */
   async function postsOf(orgId: string): Promise<number> {
     const [row] = await sql<{ n: number }[]>`
       select count(*)::int as n from posts
@@ -190,38 +161,29 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
         and (detail is distinct from 'paused' or error_kind is distinct from 'billing_required')`;
     return row!.n;
   }
-  async function withinPlans(): Promise<void> {
-    for (const org of people().orgs) {
-      const allowed = most.get(org.id) ?? org.most;
-      const there = await postsOf(org.id);
-      if (there > allowed) fail(`limits: the organization ${org.id} has ${there} posts, of ${allowed}`);
-    }
-  }
 
   /** What holds between any two commits. */
   async function standing(): Promise<void> {
     if (later) throw later;
-    const keyed = [...people().posts.values()].filter(({ key, root }) => key !== undefined && root === undefined);
-    const wrong = await findBroken(sql, { keyed, now: kernel.now });
+    const wrong = await findBroken(sql, world.people.posts.values(), kernel.now);
     if (wrong) fail(wrong);
-    await withinPlans();
+    for (const { id, most } of world.people.orgs) {
+      const there = await postsOf(id);
+      if (there > most) fail(`limits: the organization ${id} has ${there} posts, of ${most}`);
+    }
   }
 
   /** Why not everything has its end; undefined: it has. */
-  async function unsettled(): Promise<string | undefined> {
-    await sql.unsafe(`set sim.now = '${new Date(kernel.now).toISOString()}'`);
-    return findUnsettled(sql);
-  }
+  const unsettled = () => findUnsettled(sql, kernel.now);
 
   /** What must have become of all that was confirmed. */
   async function ended(): Promise<void> {
-    const all = await sql<{ id: string }[]>`select id from posts`;
-    const there = new Map((await rows(all.map(({ id }) => id))).map((row) => [row.id, row]));
-    for (const { id, created, deletedAt } of people().posts.values()) {
+    const there = new Map((await rows(sql`true`)).map((row) => [row.id, row]));
+    for (const { id, created, deleted } of world.people.posts.values()) {
       if (created !== 'yes') continue;
       const row = there.get(id);
       if (!row) fail(`I1: the post ${id} was confirmed, and is not there`);
-      if (deletedAt !== undefined && !row.deleted) fail(`the post ${id} was deleted, and is there`);
+      if (deleted === 'yes' && !row.deleted) fail(`the post ${id} was deleted, and is there`);
     }
     for (const row of there.values()) outcome(row);
     await comments();
@@ -232,14 +194,14 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
     const made = await sql<{ id: string; webhookId: string }[]>`
       select id, webhook_id as "webhookId" from webhook_deliveries order by id`;
     const known = new Map(made.map(({ id, webhookId }) => [`msg_${id}`, webhookId]));
-    for (const { id, webhook } of receivers().got.values())
+    for (const [id, { webhook }] of world.receivers.got)
       if (known.get(id) !== webhook) fail(`W: the receiver ${webhook} got ${id}, which is no delivery of it`);
   }
   function outcome(row: Row): void {
-    const out = networks().findAll('post', row.id);
+    const out = world.networks.findAll('post', row.id);
     if (row.state === 'PUBLISHED') {
       if (out.length === 0) fail(`I1: the post ${row.id} is said to be published, and the network does not have it`);
-      const known = people().posts.get(row.id);
+      const known = world.people.posts.get(row.id);
       if (known && !known.texts.has(out[0]!.request.text))
         fail(`the post ${row.id} is out as "${out[0]!.request.text}", and a newer edit was confirmed`);
       if (row.releaseId !== out[0]!.release) fail(`the post ${row.id} has the release of another`);
@@ -259,10 +221,11 @@ export function openChecks({ kernel, sql, people, networks, receivers, incarnati
       order by p.id`;
     for (const { postId, id, state, count } of wanted) {
       if (count !== 1 || id === null) fail(`the post ${postId} is out, and nothing of its first comment is known`);
-      if (state === 'done' && networks().findAll('comment', id).length !== 1)
+      if (state === 'done' && world.networks.findAll('comment', id).length !== 1)
         fail(`I7: the first comment of ${postId} is said to be out, and is not`);
     }
   }
 
-  return { asked, received, taken, planned, changed, limited, standing, unsettled, ended };
+  return { asked, received, taken, planned, changed, postsOf, standing, unsettled, ended };
 }
+export type Checks = ReturnType<typeof openChecks>;

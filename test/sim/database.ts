@@ -1,6 +1,5 @@
-import postgres from 'postgres';
 import { type Database, migrate, openDatabase } from '../../src/platform/db/index.ts';
-import { ARRAY_TYPES } from '../../src/platform/db/arrays.ts';
+import { openPool } from '../support/wire/postgres-wire.ts';
 import { searchPathOf, timeSchema } from '../support/wire/virtual-time.ts';
 import { START } from './kernel.ts';
 
@@ -47,57 +46,45 @@ const WITHOUT_VACUUM = `
     loop execute format('alter table %s set (autovacuum_enabled = false)', one); end loop;
   end $$`;
 
-const urlOf = (server: string, database: string): URL => Object.assign(new URL(server), { pathname: `/${database}` });
+const SERVER = process.env['TEST_DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
+const urlOf = (database: string): URL => Object.assign(new URL(SERVER), { pathname: `/${database}` });
 
 /** Over a connection that is gone before time is virtual. */
-async function runOn(server: string, statements: readonly string[]): Promise<void> {
-  const root = openDatabase({ url: server, connections: 1 });
-  for (const statement of statements) await root.unsafe(statement);
-  await root.end();
+async function runOn(url: string, work: (sql: Database) => Promise<unknown>): Promise<void> {
+  const sql = openDatabase({ url, connections: 1 });
+  await work(sql);
+  await sql.end();
 }
 /** Makes a database anew whose time is that of its sessions. Answers how it is dropped. */
-async function makeDatabase(server: string, name: string, how = ''): Promise<() => Promise<void>> {
+async function makeDatabase(name: string, how = ''): Promise<() => Promise<void>> {
   const drop = `drop database if exists ${name} with (force)`;
-  await runOn(server, [
-    drop,
-    `create database ${name} ${how}`,
-    searchPathOf(name),
-    `alter database ${name} set sim.now = '${new Date(START).toISOString()}'`,
-  ]);
-  return () => runOn(server, [drop]);
+  await runOn(SERVER, async (root) => {
+    await root.unsafe(drop);
+    await root.unsafe(`create database ${name} ${how}`);
+    await root.unsafe(searchPathOf(name));
+    await root.unsafe(`alter database ${name} set sim.now = '${new Date(START).toISOString()}'`);
+  });
+  return () => runOn(SERVER, (root) => root.unsafe(drop));
 }
 
 /** A migrated database to be copied for each simulation. Disposing of it drops it. */
-export async function buildTemplate(server: string, name: string): Promise<AsyncDisposable & { name: string }> {
-  const drop = await makeDatabase(server, name);
-  const sql = openDatabase({ url: urlOf(server, name).href, connections: 1 });
-  await sql.unsafe(SCHEMA);
-  await migrate(sql);
-  await sql.unsafe(FOR_CHECKS);
-  await sql.unsafe(WITHOUT_VACUUM);
-  await sql.end();
+export async function buildTemplate(name: string): Promise<AsyncDisposable & { name: string }> {
+  const drop = await makeDatabase(name);
+  await runOn(urlOf(name).href, async (sql) => {
+    await sql.unsafe(SCHEMA);
+    await migrate(sql);
+    await sql.unsafe(FOR_CHECKS);
+    await sql.unsafe(WITHOUT_VACUUM);
+  });
   return { name, [Symbol.asyncDispose]: drop };
 }
 
-export interface SimulatedDatabase extends AsyncDisposable {
-  readonly url: URL;
-  /** For the checks: in real time, and no door. */
-  readonly sql: Database;
-}
-/** Copies the template for one simulation. */
-export async function copyTemplate(server: string, template: string, name: string): Promise<SimulatedDatabase> {
-  const drop = await makeDatabase(server, name, `template ${template} strategy file_copy`);
-  const url = urlOf(server, name);
+/** Copies the template for one simulation. `sql` is for the checks: in real time, and no door. */
+export async function copyTemplate(template: string, name: string) {
+  const drop = await makeDatabase(name, `template ${template} strategy file_copy`);
+  const url = urlOf(name);
   // open from before time is virtual: nothing of it may wait for a timer
-  const sql = postgres(url.href, {
-    max: 1,
-    idle_timeout: null,
-    max_lifetime: null,
-    connect_timeout: null,
-    fetch_types: false,
-    types: ARRAY_TYPES,
-    connection: { timezone: 'UTC' },
-  } as unknown as postgres.Options<{}>) as Database;
+  const sql = openPool(url.href, name, { max: 1, idle_timeout: null, max_lifetime: null, connect_timeout: null });
   await sql`select 1`;
   return {
     url,
@@ -108,3 +95,4 @@ export async function copyTemplate(server: string, template: string, name: strin
     },
   };
 }
+export type SimulatedDatabase = Awaited<ReturnType<typeof copyTemplate>>;

@@ -21,7 +21,7 @@ globalThis.Date = new Proxy(RealDate, {
 performance.now = () => kernel?.monotonic() ?? 0;
 Math.random = () => random.next();
 
-const real = { setTimeout, setInterval, clearTimeout };
+const realClear = clearTimeout;
 /** A timer as Node hands it out. */
 class Timeout {
   stop: () => void = () => {};
@@ -34,45 +34,40 @@ class Timeout {
   [Symbol.toPrimitive] = () => 0;
 }
 type Callback = (...given: unknown[]) => void;
-const timeout = (work: Callback, ms = 0, ...given: unknown[]): Timeout | NodeJS.Timeout => {
-  if (!kernel) return real.setTimeout(work, ms, ...given);
-  const timer = new Timeout();
-  timer.stop = kernel.after(ms, kernel.current, 'timer', () => work(...given));
-  return timer;
-};
-const interval = (work: Callback, ms = 0, ...given: unknown[]): Timeout | NodeJS.Timeout => {
-  if (!kernel) return real.setInterval(work, ms, ...given);
-  const timer = new Timeout();
-  const [mine, { current }] = [kernel, kernel];
-  const again = () => {
-    timer.stop = mine.after(Math.max(1, ms), current, 'interval', () => {
-      again();
-      work(...given);
-    });
+const timersLike =
+  (real: (work: Callback, ms: number, ...given: unknown[]) => NodeJS.Timeout, repeats: boolean) =>
+  (work: Callback, ms = 0, ...given: unknown[]): Timeout | NodeJS.Timeout => {
+    if (!kernel) return real(work, ms, ...given);
+    const timer = new Timeout();
+    const [mine, { current }] = [kernel, kernel];
+    const wait = () => {
+      timer.stop = mine.after(Math.max(1, ms), current, 'timer', () => {
+        if (repeats) wait();
+        work(...given);
+      });
+    };
+    wait();
+    return timer;
   };
-  again();
-  return timer;
-};
-const clear = (timer?: Timeout | NodeJS.Timeout) =>
-  timer instanceof Timeout ? timer.stop() : real.clearTimeout(timer);
-Object.assign(globalThis, { setTimeout: timeout, setInterval: interval, clearTimeout: clear, clearInterval: clear });
+const clear = (timer?: Timeout | NodeJS.Timeout) => (timer instanceof Timeout ? timer.stop() : realClear(timer));
+Object.assign(globalThis, {
+  setTimeout: timersLike(setTimeout, false),
+  setInterval: timersLike(setInterval, true),
+  clearTimeout: clear,
+  clearInterval: clear,
+});
 
-const bytesOf = (length: number): Buffer => {
-  const bytes = Buffer.alloc(length);
-  random.write(bytes);
-  return bytes;
+const fill = <T extends NodeJS.ArrayBufferView>(into: T): T => {
+  fills += 1;
+  random.write(new Uint8Array(into.buffer, into.byteOffset, into.byteLength));
+  return into;
 };
+const bytesOf = (length: number): Buffer => fill(Buffer.alloc(length));
 const uuid = () => {
   const bytes = bytesOf(16);
   bytes[6] = (bytes[6]! & 0x0f) | 0x40;
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-};
-const fill = <T extends NodeJS.ArrayBufferView>(into: T): T => {
-  fills += 1;
-  const bytes = new Uint8Array(into.buffer, into.byteOffset, into.byteLength);
-  random.write(bytes);
-  return into;
 };
 const randomBytes = (length: number, done?: (error: null, bytes: Buffer) => void) => {
   if (!done) return bytesOf(length);

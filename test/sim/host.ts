@@ -2,47 +2,40 @@ import { dueReminder } from '../../actors/channel/contract.ts';
 import { actorTypes, startActors } from '../../actors/host/start.ts';
 import { type Context, openContext } from '../../src/context.ts';
 import { readConfig } from '../../src/platform/config/index.ts';
-import type { Outbound } from '../../src/platform/outbound/index.ts';
-import type { SocialAdapter } from '../../src/providers/registry/index.ts';
-import type { Kernel, Process } from './kernel.ts';
-import { type Cut, openWires, type WireOptions } from './wire.ts';
+import { WITH_BILLING } from '../support/worlds/billing.ts';
+import { JWT_SECRET } from '../support/worlds/secret.ts';
+import type { Process } from './kernel.ts';
+import type { World } from './known.ts';
+import { openWires, type WireFaults } from './wire.ts';
 
-export const JWT_SECRET = 'a-secret-of-the-simulation-that-is-long';
-
-export interface HostOptions {
-  kernel: Kernel;
-  name: string;
+interface HostOptions extends WireFaults {
   url: URL;
   folder: string;
-  adapters: readonly SocialAdapter[];
-  skewMs: number;
-  rate: number;
-  cut(process: Process, label: string): Cut;
-  happened(host: Process, cut: 'stands' | 'dies'): void;
-  /** The way out to receivers of webhooks. */
-  stream: Outbound['stream'];
   /** Lines of the product that a person must see. */
   onError(line: string): void;
 }
 
-/** Listeners that tell the world outside; the others look as often and would only cost time. */
-const HEARD = new Set(['webhooks']);
+/** The listener that tells the world outside; the others look as often and would only cost time. */
+const HEARD = 'webhooks';
 const LOOK_MS = 2_000;
 /** Many posts of a simulation are further away when they are created: their reminders are registered later. */
 const HORIZON_HOURS = 20 / 3_600;
-/** Billing is on; the processor of payments is never called. */
-const PAYMENTS = {
-  PAYMENTS_PUBLISHABLE_KEY: 'pk_sim',
-  PAYMENTS_SECRET_KEY: 'sk_sim',
-  PAYMENTS_SIGNING_KEY: 'whsec_sim',
-};
 
 /** The product in one process, as `rookery start` joins it, with what is at its edges replaced. */
-export function startHost(options: HostOptions) {
-  const { kernel, name, url, folder, adapters, skewMs, rate, cut, stream, onError } = options;
-  const process: Process = { name, skewMs, rate, dead: false, frozenUntil: -Infinity, awayUntil: -Infinity };
-  const happened: WireOptions['happened'] = (what) => options.happened(process, what);
-  const wires = openWires({ url, kernel, process, cut: (label) => cut(process, label), happened });
+export function startHost(world: World, process: Process, { url, folder, onError, ...faults }: HostOptions) {
+  const { kernel } = world;
+  const { name } = process;
+  const wires = openWires({ url, kernel, process, ...faults });
+  const log = {
+    debug: () => {},
+    info: () => {},
+    warn: (detail: object, message: string) => kernel.note(`${name} warns: ${message}${causeOf(detail)}`),
+    error(detail: object, message: string) {
+      const line = `${name} fails: ${message}${causeOf(detail)}`;
+      kernel.note(line);
+      onError(line);
+    },
+  };
   const host = {
     process,
     wires,
@@ -52,43 +45,23 @@ export function startHost(options: HostOptions) {
     /** Opens and starts it; every statement of it is a door. */
     async open(): Promise<void> {
       try {
-        const log = {
-          debug: () => {},
-          info: () => {},
-          warn: (detail: object, message: string) => kernel.note(`${name} warns: ${message}${causeOf(detail)}`),
-          error(detail: object, message: string) {
-            const line = `${name} fails: ${message}${causeOf(detail)}`;
-            kernel.note(line);
-            onError(line);
-          },
-        };
-        const { config } = readConfig({
-          JWT_SECRET,
-          BACKEND_LISTEN_HOST: '127.0.0.1',
-          DATA_FOLDER: folder,
-          ...PAYMENTS,
-        });
-        const actors = { ...config.actors, reminderHorizonHours: HORIZON_HOURS };
+        const env = { JWT_SECRET, BACKEND_LISTEN_HOST: '127.0.0.1', DATA_FOLDER: folder, ...WITH_BILLING };
+        const { config } = readConfig(env);
         const context = await openContext(
-          { ...config, actors },
+          { ...config, actors: { ...config.actors, reminderHorizonHours: HORIZON_HOURS } },
           {
             logs: { of: () => log },
             actorTypes,
             channelReminder: dueReminder,
             sandboxUrl: undefined,
             sql: wires.sql,
-            adapters,
+            adapters: world.networks.adapters,
           },
         );
-        context.outbound.stream = stream;
-        host.running = await startActors({
-          ...context,
-          sweeps: [],
-          listeners: context.listeners
-            .filter((listener) => HEARD.has(listener.name))
-            .map((listener) => ({ ...listener, lookMs: LOOK_MS })),
-          workers: [],
-        });
+        context.outbound.stream = world.receivers.stream;
+        const heard = context.listeners.filter((listener) => listener.name === HEARD);
+        const listeners = heard.map((listener) => ({ ...listener, lookMs: LOOK_MS }));
+        host.running = await startActors({ ...context, sweeps: [], listeners, workers: [] });
         host.context = context;
         kernel.note(`${name} is up`);
       } catch (error) {
@@ -114,7 +87,5 @@ export function startHost(options: HostOptions) {
 }
 export type Host = ReturnType<typeof startHost>;
 
-const causeOf = (detail: object): string => {
-  const { err } = detail as { err?: unknown };
-  return err === undefined ? '' : ` (${(err instanceof Error ? err.message : String(err)).slice(0, 200)})`;
-};
+const causeOf = ({ err }: { err?: unknown }): string =>
+  err === undefined ? '' : ` (${(err instanceof Error ? err.message : String(err)).slice(0, 200)})`;

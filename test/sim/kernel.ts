@@ -17,13 +17,11 @@ export interface Process {
 
 /** Something that can happen next: a statement that waits to be sent, an answer that has arrived, a sleep that is over. */
 interface Door {
+  /** It does not open before this time. */
+  readonly at: number;
   readonly process: Process | undefined;
   readonly label: string;
   open(): unknown;
-}
-interface Timer extends Door {
-  at: number;
-  readonly order: number;
 }
 
 /** Taken before the globals are replaced: what the simulation itself waits by. */
@@ -39,7 +37,7 @@ const MICROSECOND = 0.001;
  */
 export class Kernel {
   /** By the clock of the database, in milliseconds since 1970. */
-  now: number;
+  now = START;
   readonly seed: number;
   /** Whose code runs. */
   current: Process | undefined;
@@ -51,23 +49,21 @@ export class Kernel {
   busy: () => boolean = () => false;
   /** Opened in the order of their coming instead of a drawn one. */
   fifo = false;
+  /** In the order of their times, and in that of their coming. */
   readonly #doors: Door[] = [];
-  readonly #timers: Timer[] = [];
   readonly #hash: Hash = createHash('sha256');
-  #orders = 0;
 
-  constructor(seed: number, now: number) {
+  constructor(seed: number) {
     this.seed = seed;
-    this.now = now;
     this.random = new Random(seed, 'order');
   }
 
   /** By the wall clock of the process whose code runs. */
-  wall(process = this.current): number {
-    return Math.floor(this.now) + (process?.skewMs ?? 0);
+  wall(): number {
+    return Math.floor(this.now) + (this.current?.skewMs ?? 0);
   }
-  monotonic(process = this.current): number {
-    return (this.now - START) * (process?.rate ?? 1);
+  monotonic(): number {
+    return (this.now - START) * (this.current?.rate ?? 1);
   }
 
   /** A line of the trace, which counts for its hash. */
@@ -81,18 +77,19 @@ export class Kernel {
     return this.#hash.copy().digest('hex').slice(0, 16);
   }
 
-  door(door: Door): () => void {
-    this.#doors.push(door);
-    return () => remove(this.#doors, door);
-  }
-  /** Something after `ms` by the clock of the process; answers how it is given up. */
+  /** Something that may go on at once, or after `ms` by the clock of the process; answers how it is given up. */
   after(ms: number, process: Process | undefined, label: string, open: () => unknown): () => void {
-    const at = this.now + Math.max(0, ms) / (process?.rate ?? 1);
-    const timer: Timer = { at, order: ++this.#orders, process, label, open };
-    let place = this.#timers.length;
-    while (place > 0 && this.#timers[place - 1]!.at > at) place--;
-    this.#timers.splice(place, 0, timer);
-    return () => remove(this.#timers, timer);
+    const door: Door = { at: this.now + Math.max(0, ms) / (process?.rate ?? 1), process, label, open };
+    this.#doors.splice(this.#doors.findLastIndex(({ at }) => at <= door.at) + 1, 0, door);
+    return () => this.#remove(door);
+  }
+  #remove(door: Door): void {
+    const at = this.#doors.indexOf(door);
+    if (at >= 0) this.#doors.splice(at, 1);
+  }
+  /** Forgets what waits for a process that is gone. */
+  forget(process: Process): void {
+    for (const door of [...this.#doors]) if (door.process === process) this.#remove(door);
   }
 
   /** Runs code of a process until nothing of it goes on by itself. */
@@ -113,50 +110,28 @@ export class Kernel {
     }
   }
 
-  #can({ process }: Door): boolean {
-    return !process || (!process.dead && process.frozenUntil <= this.now);
-  }
-  /** Forgets what waits for a process that is gone. */
-  forget(process: Process): void {
-    for (const list of [this.#doors, this.#timers])
-      for (let n = list.length - 1; n >= 0; n--) if (list[n]!.process === process) list.splice(n, 1);
-  }
-
   /**
    * Opens the next door, of `only` where it is given, no later than `until`; false: nothing can happen before that.
-   * Where no door waits, time goes on to the next timer.
+   * Where no door is open, time goes on to the next one, or to the end of a freeze.
    */
   async step(until = Infinity, only?: Process): Promise<boolean> {
-    const mine = (door: Door) => this.#can(door) && (!only || door.process === only);
-    const open = [...this.#doors.filter(mine), ...this.#timers.filter((timer) => timer.at <= this.now && mine(timer))];
-    if (open.length === 0) return this.#wait(until, only);
-    const next = this.fifo || only ? open[0]! : this.random.pick(open);
-    for (const list of [this.#doors, this.#timers]) remove<Door>(list, next);
+    const doors = this.#doors.filter(({ process }) => !process?.dead && (!only || process === only));
+    const opens = ({ at, process }: Door) => Math.max(at, process?.frozenUntil ?? 0);
+    const open = doors.filter((one) => opens(one) <= this.now);
+    if (open.length === 0) {
+      const next = Math.min(...doors.map(opens));
+      const time = Math.min(next, until);
+      if (time !== Infinity) this.now = Math.max(this.now, time);
+      return next <= until && next !== Infinity;
+    }
+    const door = this.fifo || only ? open[0]! : this.random.pick(open);
+    this.#remove(door);
     this.steps += 1;
     this.now += MICROSECOND * this.random.between(50, 2_000);
-    this.note(`${next.process?.name ?? '-'} ${next.label}`);
-    await this.run(next.process, () => next.open());
+    this.note(`${door.process?.name ?? '-'} ${door.label}`);
+    await this.run(door.process, () => door.open());
     return true;
   }
-  /** Lets time go on to the next timer, or to the end of a freeze. */
-  #wait(until: number, only: Process | undefined): boolean {
-    const times = this.#timers
-      .filter(({ process }) => !process?.dead && (!only || process === only))
-      .map(({ at, process }) => Math.max(at, process?.frozenUntil ?? 0));
-    const freezes = this.#doors.flatMap(({ process }) => (process && !process.dead ? [process.frozenUntil] : []));
-    const next = Math.min(...times, ...freezes.filter((at) => at > this.now));
-    if (next > until || next === Infinity) {
-      if (until !== Infinity) this.now = Math.max(this.now, until);
-      return false;
-    }
-    this.now = Math.max(this.now, next);
-    return true;
-  }
-}
-
-function remove<T>(from: T[], one: T): void {
-  const at = from.indexOf(one);
-  if (at >= 0) from.splice(at, 1);
 }
 
 /** When every simulation begins, by the clock of the database: the clocks of Berlin change in the night after it. */

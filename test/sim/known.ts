@@ -1,7 +1,16 @@
-import type { Fault } from './swarm.ts';
+import type { Database } from '../../src/platform/db/index.ts';
+import type { Checks } from './checks.ts';
+import type { Host } from './host.ts';
+import type { Kernel } from './kernel.ts';
+import type { Networks } from './network.ts';
+import type { People } from './people.ts';
+import type { Receivers } from './receivers.ts';
+import type { Fault, Swarm } from './swarm.ts';
 
-// What people know by what they were answered, and what they do; what a run is told, and what came of it.
+// What people know by what they were answered; what a run is told, what is in it, and what came of it.
 
+/** `asked`: no answer has come, maybe none will. */
+export type Known = 'asked' | 'yes' | 'no';
 /** A post as those know it who made it: what they were answered, and what may be. */
 export interface KnownPost {
   readonly id: string;
@@ -11,17 +20,15 @@ export interface KnownPost {
   readonly recurs: boolean;
   /** The date that was asked for last. */
   date: number;
-  /** Kept with its answer, in the commit of its create. */
+  /** Of the first post of a create: kept with its answer, in the same commit. */
   readonly key: string | undefined;
   /** Its organization asks for approval of what it says. */
   readonly isHeld: boolean;
-  created: 'asked' | 'yes' | 'no';
+  created: Known;
+  deleted: Known;
   /** What it may say on the network. */
   texts: Set<string>;
   approved: Set<string>;
-  /** When its deletion was confirmed. */
-  deletedAt: number | undefined;
-  mayBeDeleted: boolean;
   revision: number;
 }
 /** A pause that was confirmed, until somebody asks for its end. */
@@ -31,42 +38,45 @@ export interface KnownBrake {
   readonly from: number;
   until: number;
 }
+export interface KnownChannel {
+  readonly id: string;
+  readonly orgId: string;
+  readonly providerId: string;
+}
 export interface KnownOrg {
   readonly id: string;
   readonly userId: string;
   readonly approvals: boolean;
-  readonly channels: readonly string[];
-  /** The posts that its plan has; more than that are there only where it had more before. */
+  readonly channels: readonly KnownChannel[];
+  /** The posts that it may have: those of its plan, or those that it had when that was lowered. */
   most: number;
 }
 
-/** What somebody does. `plan`: an operator gives the organization room for more posts, or for fewer. */
-export const ACTS = [
-  'create',
-  'plan',
-  'edit',
-  'move',
-  'delete',
-  'pause',
-  'resume',
-  'retry',
-  'approve',
-  'login',
-  'enable',
-] as const;
-export type Act = (typeof ACTS)[number];
+/** A simulation while it runs. */
+export interface World {
+  readonly kernel: Kernel;
+  readonly swarm: Swarm;
+  /** A connection of the checks: in real time, and no door. */
+  readonly sql: Database;
+  /** Of all that were started. */
+  readonly hosts: Host[];
+  // the parties, each of which needs others
+  checks: Checks;
+  networks: Networks;
+  receivers: Receivers;
+  people: People;
+}
 
 export interface SimulationOptions {
-  server: string;
   template: string;
   seed: number;
   /** Faults that this run leaves out: how a failure is made smaller. */
-  without?: readonly Fault[];
+  without: readonly Fault[];
   /** Acts of people, at most. */
-  acts?: number;
+  acts?: number | undefined;
 }
 export interface Simulation {
-  seed: number;
+  options: SimulationOptions;
   hash: string;
   steps: number;
   virtualMs: number;

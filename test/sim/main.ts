@@ -21,24 +21,18 @@ const { values } = parseArgs({
 });
 const seeds = Number(values.seeds ?? ((values.seed ?? values.replay) === undefined ? 100 : 1));
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-const server = process.env['TEST_DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
+const listOf = (text: string) => text.split(',').filter(Boolean);
 
 if (values.bugs) {
   const { findBugs } = await import('./bugs.ts');
-  process.exitCode = await findBugs({
-    server,
-    seeds,
-    only: values.only.split(',').filter(Boolean),
-    say,
-  });
+  process.exitCode = await findBugs(seeds, listOf(values.only), say);
 } else {
   const { simulateAll } = await import('./series.ts');
   process.exitCode = await simulateAll({
-    server,
     from: Number(values.seed ?? values.from),
     seeds,
     replays: Number(values.replay ?? 1),
-    without: values.without.split(',').filter(Boolean),
+    without: listOf(values.without),
     acts: values.acts === undefined ? undefined : Number(values.acts),
     lines: Number(values.trace),
     isTraced: values.seed !== undefined && values.replay === undefined,

@@ -1,28 +1,21 @@
-import { z } from 'zod';
-import { ProviderError } from '../../src/platform/kernel/index.ts';
+import { ProviderError, type ProviderFailure } from '../../src/platform/kernel/index.ts';
 import type { OnceClass, Post, Published, SocialAdapter } from '../../src/providers/registry/index.ts';
 import { type Repost, social } from '../../src/providers/social/_contract.ts';
-import type { Kernel, Process } from './kernel.ts';
-import type { Random } from '../support/random.ts';
+import { Random } from '../support/random.ts';
+import { IN_PROCESS } from '../support/worlds/publishing/network.ts';
+import type { Process } from './kernel.ts';
+import type { World } from './known.ts';
 
 /** A network of each class, each an adapter of its own beside those of the product. */
 export const CLASSES: readonly OnceClass[] = ['key', 'two-phase', 'own-id', 'read-back', 'at-most-once'];
 export const providerOf = (once: OnceClass): string => `sim-${once}`;
+/** Those that know a repeat: by a key, an own id, a container. */
+const KNOWING: readonly OnceClass[] = ['key', 'own-id', 'two-phase'];
 
 /** Likes that every post has, as soon as it is out. */
 const LIKES = 10;
-/** Repeats a post that has them, at one of three looks that lie close to each other. */
-export const plugOf = (once: OnceClass) => ({
-  kind: 'auto' as const,
-  act: 'repost' as const,
-  identifier: `simRepost${once.replaceAll('-', '')}`,
-  title: 'Repost',
-  description: 'Repeats a post that has likes.',
-  runEveryMilliseconds: 10_000,
-  totalRuns: 3,
-  disabled: false,
-  fields: [{ name: 'likesAmount', type: 'number' as const, description: 'Likes', placeholder: '1' }],
-});
+/** The plug of a network. */
+export const plugOf = (providerId: string): string => providerId.replaceAll('-', '');
 
 /** How long a call of an adapter lasts at most. */
 const CALL_MS = 20_000;
@@ -64,65 +57,52 @@ export interface Request {
   readonly text: string;
   readonly at: number;
   /** What the network had prepared for it. */
-  readonly container: string | undefined;
+  readonly container?: string | undefined;
   endedAt: number | undefined;
 }
+type Made = Pick<Request, 'once' | 'kind' | 'channelId' | 'id' | 'text' | 'container'>;
 /** What a network has taken. */
-export interface Taken {
+interface Taken {
   readonly request: Request;
   readonly release: string;
   readonly shownAt: number;
 }
-/** What is looked for. */
-interface Asked {
-  id: string;
-  text: string;
-  account: string;
-  container?: string | undefined;
-}
-/** What the adapter is handed to publish. */
-interface Publishing {
+/** What the methods of an adapter are handed. */
+interface Call {
   account: string;
   post: Post;
-  saved: unknown;
+  repost: Repost;
+  posts: readonly Published[];
+  saved: { container: string } | undefined;
   save(handle: unknown): Promise<void>;
 }
-/** Told of what reaches the networks. */
-export interface Observer {
-  asked(request: Request): void;
-  received(request: Request): Promise<void> | void;
-  taken(taken: Taken, before: readonly Taken[]): void;
-}
 
-/** The networks of a simulation, and their own ledger. */
-export function openNetworks(kernel: Kernel, random: Random, weather: () => Weather, observer: Observer) {
+/** The networks of a simulation, and their own ledger. `sends`: told of each request as it leaves. */
+export function openNetworks(world: World, weather: () => Weather, sends: (request: Request) => void) {
+  const { kernel } = world;
+  const random = new Random(kernel.seed, 'networks');
   const requests: Request[] = [];
   const ledger: Taken[] = [];
-  const containers = new Set<string>();
+  let containers = 0;
   /** Until when a channel was told to send nothing, and when it was told so. */
   const limited = new Map<string, { until: number; at: number }>();
   const refused = new Set<string>();
 
   const findAll = (kind: Request['kind'], id: string) =>
     ledger.filter(({ request }) => request.kind === kind && request.id === id);
+  const publishedAs = ({ release }: Taken): Published => ({ id: release, url: `https://sim.example/${release}` });
+  const failed = (failure: ProviderFailure) => new ProviderError(failure, `The network: ${failure}`);
 
   function take(request: Request): Published {
-    const before = findAll(request.kind, request.id);
-    // a key and an own id are what the network knows a repeat by, and so is a container
-    const known = ['key', 'own-id', 'two-phase'].includes(request.once)
-      ? before.find((one) => one.request.container === request.container)
-      : undefined;
-    const taken = known ?? {
-      request,
-      release: `r${ledger.length}-${request.id}`,
-      shownAt: kernel.now + random.below(SHOWN_MS),
-    };
-    if (!known) {
-      ledger.push(taken);
-      kernel.note(`- ${providerOf(request.once)} took ${request.kind} ${request.id} ${request.text}`);
-      observer.taken(taken, before);
-    }
-    return { id: taken.release, url: `https://sim.example/${taken.release}` };
+    const { once, kind, id, container } = request;
+    const before = findAll(kind, id);
+    const known = KNOWING.includes(once) ? before.find((one) => one.request.container === container) : undefined;
+    if (known) return publishedAs(known);
+    const taken = { request, release: `r${ledger.length}-${id}`, shownAt: kernel.now + random.below(SHOWN_MS) };
+    ledger.push(taken);
+    kernel.note(`- ${providerOf(once)} took ${kind} ${id} ${request.text}`);
+    world.checks.taken(request, before.length);
+    return publishedAs(taken);
   }
 
   /** One exchange: what is drawn for it is drawn when it leaves, and happens whatever becomes of the caller. */
@@ -136,25 +116,13 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
     const endMs = isMissing ? 1 + random.below(CALL_MS) : actMs;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     kernel.after(answer === 'late' ? actMs : Math.min(actMs, endMs), undefined, `${label} acts`, () => {
-      let tell: () => void;
-      try {
-        const value = act(answer);
-        tell = () => resolve(value);
-      } catch (error) {
-        tell = () => reject(error);
-      }
-      if (!isMissing) kernel.after(1, process, `${label} answers ${answer}`, tell);
+      const done = new Promise<T>((keep) => keep(act(answer)));
+      done.catch(() => {}); // where the answer is missing, nobody hears of it
+      if (!isMissing) kernel.after(1, process, `${label} answers ${answer}`, () => resolve(done));
     });
-    if (isMissing) kernel.after(Math.max(endMs, 2), process, `${label} ${answer}`, () => reject(failures.lost()));
+    if (isMissing) kernel.after(Math.max(endMs, 2), process, `${label} ${answer}`, () => reject(failed('lost')));
     return promise;
   }
-
-  const failures = {
-    rejected: () => new ProviderError('rejected', 'The network does not take this'),
-    unavailable: () => new ProviderError('unavailable', 'Out of order'),
-    reauthorize: () => new ProviderError('reauthorize', 'Log in again'),
-    lost: () => new ProviderError('lost', 'The connection was reset'),
-  };
 
   function limit({ kind, channelId }: Request): ProviderError {
     const retryAfterMs = 1_000 * random.pick([1, 4, random.between(5, 60)]);
@@ -162,16 +130,19 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
     return new ProviderError('rate_limited', 'Too many', { retryAfterMs });
   }
 
-  async function send(request: Request, answers: readonly Answer[]): Promise<Published | { processingMs: number }> {
+  async function send(made: Made, answers: readonly Answer[]): Promise<Published | { processingMs: number }> {
+    const request: Request = { ...made, process: kernel.current!, at: kernel.now, endedAt: undefined };
+    const name = providerOf(made.once);
     requests.push(request);
-    observer.asked(request);
-    kernel.after(0, undefined, `${providerOf(request.once)} receives ${request.id}`, () => observer.received(request));
+    world.checks.asked(request);
+    sends(request);
+    kernel.after(0, undefined, `${name} receives ${made.id}`, () => world.checks.received(request));
     try {
-      return await exchange(`${providerOf(request.once)} ${request.kind}`, answers, (answer) => {
-        if (answer === 'cut') throw failures.lost();
-        if (answer === 'reauthorize') refused.add(request.channelId);
+      return await exchange(`${name} ${made.kind}`, answers, (answer) => {
+        if (answer === 'cut') throw failed('lost');
+        if (answer === 'reauthorize') refused.add(made.channelId);
         if (answer === 'rate_limited') throw limit(request);
-        if (answer === 'rejected' || answer === 'unavailable' || answer === 'reauthorize') throw failures[answer]();
+        if (answer === 'rejected' || answer === 'unavailable' || answer === 'reauthorize') throw failed(answer);
         const published = take(request);
         return answer === 'processing' ? { processingMs: 1_000 * random.between(1, 8) } : published;
       });
@@ -181,105 +152,78 @@ export function openNetworks(kernel: Kernel, random: Random, weather: () => Weat
   }
 
   /** What the network shows of something: by its id, or, where it knows none of ours, what has its text. */
-  const find = (once: OnceClass, kind: Request['kind'], asked: Asked) =>
-    exchange<Published | readonly Published[] | undefined>(
-      `${providerOf(once)} look-up`,
-      ['unavailable', 'cut'],
-      (answer) => {
-        if (answer === 'unavailable') throw failures.unavailable();
-        const shown = ledger.filter(({ request, shownAt }) => {
-          if (request.kind !== kind || shownAt > kernel.now || request.channelId !== asked.account) return false;
-          if (once === 'read-back') return request.text === asked.text;
-          if (once === 'two-phase' && kind === 'post') return request.container === asked.container;
-          return request.id === asked.id;
-        });
-        const released = shown.map(({ release }) => ({ id: release, url: `https://sim.example/${release}` }));
-        return once === 'read-back' ? released : released[0];
-      },
-    );
-
-  const requestOf = (
-    once: OnceClass,
-    kind: Request['kind'],
-    channelId: string,
-    post: Pick<Post, 'id' | 'text'>,
-    container?: string,
-  ) => ({
-    process: kernel.current!,
-    once,
-    kind,
-    channelId,
-    id: post.id,
-    text: post.text,
-    at: kernel.now,
-    container,
-    endedAt: undefined,
-  });
-  const toSend = ANSWERS.filter((answer) => answer !== 'processing');
+  const find = ({ once, kind, channelId, id, text, container }: Made) =>
+    exchange(`${providerOf(once)} look-up`, ['unavailable', 'cut'], (answer) => {
+      if (answer === 'unavailable') throw failed('unavailable');
+      const shown = ledger.filter(({ request, shownAt }) => {
+        if (request.kind !== kind || shownAt > kernel.now || request.channelId !== channelId) return false;
+        if (once === 'read-back') return request.text === text;
+        return once === 'two-phase' && kind === 'post' ? request.container === container : request.id === id;
+      });
+      return shown.map(publishedAs);
+    });
 
   function adapterOf(once: OnceClass): SocialAdapter {
-    const classOf = <F>(finding: F) => (once === 'at-most-once' ? { once } : { once, find: finding });
+    const name = providerOf(once);
+    const making = (kind: Request['kind'], of: (call: Call) => Pick<Made, 'id' | 'text' | 'container'>) => {
+      const madeBy = (call: Call): Made => ({ once, kind, channelId: call.account, ...of(call) });
+      const answers = ANSWERS.filter((answer) => answer !== 'processing' || (once === 'key' && kind === 'post'));
+      const look = async (call: Call) => {
+        const shown = await find(madeBy(call));
+        return once === 'read-back' ? shown : shown[0];
+      };
+      return {
+        once,
+        find: once === 'at-most-once' ? undefined : look,
+        send: (call: Call) => send(madeBy(call), answers),
+      };
+    };
+    const { send: sendPost, ...posting } = making('post', ({ post, saved }) => ({ ...post, ...saved }));
     return social({
-      id: providerOf(once),
-      version: 'v1',
+      ...IN_PROCESS,
+      id: name,
       title: `Network ${once}`,
-      description: 'A network of the simulation.',
-      status: 'active',
-      authType: 'none',
-      threads: 'reply',
-      credentials: { server: { label: 'Server', required: false, secret: false } },
-      api: 'https://sim.example',
       timeoutMs: CALL_MS + 5_000,
-      login: { kind: 'credentials' },
-      limits: { text: 300, unit: 'characters', media: 4, mediaTypes: ['image/*'] },
-      settings: z.looseObject({}),
-      profile: ({ account }: { account: string }) =>
-        exchange(`${providerOf(once)} profile`, [], () => {
-          if (refused.has(account)) throw failures.reauthorize();
+      profile: ({ account }: Call) =>
+        exchange(`${name} profile`, [], () => {
+          if (refused.has(account)) throw failed('reauthorize');
           return { id: account, name: 'Channel', handle: '' };
         }),
-      async publish({ account, post, saved, save }: Publishing) {
-        let container = (saved as { container?: string } | undefined)?.container;
-        if (once === 'two-phase' && container === undefined) {
-          container = await exchange(`${providerOf(once)} prepare`, ['unavailable', 'cut'], (answer) => {
-            if (answer !== 'well') throw failures.unavailable();
-            containers.add(`c${containers.size}`);
-            return `c${containers.size}`;
-          });
-          await save({ container });
-        }
-        const request = requestOf(once, 'post', account, post, container);
-        return send(request, once === 'key' ? ANSWERS : toSend);
+      ...posting,
+      async publish(call: Call) {
+        if (once !== 'two-phase' || call.saved) return sendPost(call);
+        const saved = await exchange(`${name} prepare`, ['unavailable', 'cut'], (answer) => {
+          if (answer !== 'well') throw failed('unavailable');
+          return { container: `c${++containers}` };
+        });
+        await call.save(saved);
+        return sendPost({ ...call, saved });
       },
-      async poll({ account, post }: { account: string; post: Post }) {
-        const shown = await find(once, 'post', { ...post, account });
-        const first = shown !== undefined && 'id' in shown ? shown : shown?.[0];
-        return first ?? { processingMs: 1_000 };
-      },
-      ...classOf(
-        ({ account, post, saved }: { account: string; post: Post; saved: { container?: string } | undefined }) =>
-          find(once, 'post', { ...post, account, container: saved?.container }),
-      ),
-      plugs: [plugOf(once)],
+      // asked of the class `key`, which alone works on what it has taken
+      poll: async (call: Call) => (await posting.find?.(call)) ?? { processingMs: 1_000 },
+      /** Repeats a post that has likes, at one of three looks that lie close to each other. */
+      plugs: [
+        {
+          kind: 'auto',
+          act: 'repost',
+          identifier: plugOf(name),
+          title: 'Repost',
+          description: 'Repeats a post that has likes.',
+          runEveryMilliseconds: 10_000,
+          totalRuns: 3,
+          disabled: false,
+          fields: [{ name: 'likesAmount', type: 'number', description: 'Likes', placeholder: '1' }],
+        },
+      ],
       metricsAtOnce: 100,
-      metrics: ({ posts }: { posts: readonly Published[] }) =>
-        exchange(`${providerOf(once)} counts`, ['unavailable'], (answer) => {
-          if (answer === 'unavailable') throw failures.unavailable();
+      metrics: ({ posts }: Call) =>
+        exchange(`${name} counts`, ['unavailable'], (answer) => {
+          if (answer === 'unavailable') throw failed('unavailable');
           return posts.map(({ id }) => ({ id, counts: { likes: LIKES } }));
         }),
-      repost: {
-        ...classOf(({ account, repost }: { account: string; repost: Repost }) =>
-          find(once, 'repost', { id: repost.id, text: repost.published.id, account }),
-        ),
-        send: ({ account, repost }: { account: string; repost: Repost }) =>
-          send(requestOf(once, 'repost', account, { id: repost.id, text: repost.published.id }), toSend),
-      } as never,
-      comment: {
-        ...classOf(({ account, post }: { account: string; post: Post }) => find(once, 'comment', { ...post, account })),
-        send: ({ account, post }: { account: string; post: Post }) =>
-          send(requestOf(once, 'comment', account, post), toSend) as Promise<Published>,
-      } as never, // one literal for both kinds of class
-    } as never);
+      repost: making('repost', ({ repost: { id, published } }) => ({ id, text: published.id })),
+      comment: making('comment', ({ post }) => post),
+    } as never); // one literal for all classes
   }
 
   return {

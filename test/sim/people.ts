@@ -1,186 +1,146 @@
-import { channelActor } from '../../actors/channel/contract.ts';
 import { organizationActor } from '../../actors/organization/contract.ts';
-import { postActor } from '../../actors/post/contract.ts';
+import type { Context } from '../../src/context.ts';
 import { claimKey } from '../../src/platform/db/index.ts';
-import { AppError, idFrom, tenantKey } from '../../src/platform/kernel/index.ts';
-import type { Host } from './host.ts';
-import type { Kernel } from './kernel.ts';
-import type { Act, KnownBrake, KnownOrg, KnownPost } from './known.ts';
-import type { Random } from '../support/random.ts';
-
-interface Options {
-  kernel: Kernel;
-  random: Random;
-  orgs: readonly KnownOrg[];
-  /** The share of posts with a first comment. */
-  comments: number;
-  /** A host that answers; undefined: none is there. */
-  host(): Host | undefined;
-  /** Told what a resume has answered. */
-  planned(plan: readonly { postId: string; at: Date }[], spacingMs: number): void;
-  /** A post that a network has at this moment. */
-  underWay(): string | undefined;
-  /** Writes the plan of an organization. */
-  plan(org: KnownOrg): Promise<void>;
-  /** Accepts the login of a channel, in the rows and on the network. */
-  logIn(host: Host, orgId: string, channelId: string): Promise<void>;
-}
+import { AppError, idFrom } from '../../src/platform/kernel/index.ts';
+import { saveLogin } from '../../src/publishing/channels/transitions.ts';
+import { Random } from '../support/random.ts';
+import { override } from '../support/worlds/billing.ts';
+import { channelActorOf, loginOf, newPost, postActorOf, startingWith } from '../support/worlds/publishing/world.ts';
+import type { Known, KnownBrake, KnownChannel, KnownOrg, KnownPost, World } from './known.ts';
 
 /** Refusals that say that nothing was changed. */
 const isRefusal = (error: unknown): boolean =>
   error instanceof AppError && !['unavailable', 'internal', 'draining', 'busy'].includes(error.code);
 const HOUR = 3_600_000;
+const DAILY = { days: 'FREQ=DAILY', timezone: 'Europe/Berlin', until: null, left: null, inter: null };
 
 /** People of a few organizations, and what they know by what they were answered. */
-export function openPeople({
-  kernel,
-  random,
-  orgs,
-  comments,
-  host,
-  logIn,
-  plan: writePlan,
-  underWay,
-  planned,
-}: Options) {
+export function openPeople(world: World, orgs: readonly KnownOrg[]) {
+  const { kernel, swarm } = world;
+  const random = new Random(kernel.seed, 'people');
   const posts = new Map<string, KnownPost>();
   const brakes: KnownBrake[] = [];
-  let count = 0;
+  let ids = 0;
   /** Resumes, each from when it was asked for until its answer: what is paused meanwhile may stand, or not. */
   const resumes: { target: string; until: number }[] = [];
   /** What is done now is about the post that a network has. */
   let isHasty = false;
 
   const textOf = (id: string, revision: number) => `post ${id.slice(0, 8)} revision ${revision}`;
-  const freshId = () => idFrom(`${kernel.seed} post ${count++}`);
+  const freshId = () => idFrom(`${kernel.seed} post ${ids++}`);
+  const pick = <T>(of: readonly T[]): T | undefined => (of.length > 0 ? random.pick(of) : undefined);
 
-  /** Does something by a host, and says what came of it: `unknown` where its answer is missing. */
-  function ask(
+  /** Does something by a host that answers, and says what came of it: `asked` where its answer is missing. */
+  async function ask(
     what: string,
-    act: (host: Host) => Promise<unknown>,
-    came: (answer: 'yes' | 'no' | 'unknown') => void = () => {},
+    act: (context: Context) => Promise<unknown>,
+    came: (answer: Known) => void = () => {},
   ): Promise<void> {
-    const by = host();
-    if (!by?.context) return (came('no'), Promise.resolve());
-    return kernel.run(by.process, () => {
-      void act(by).then(
+    const by = pick(world.hosts.filter(({ context }) => context));
+    if (!by) return came('no');
+    await kernel.run(by.process, () => {
+      void act(by.context!).then(
         () => {
           kernel.note(`- ${what}: done`);
           came('yes');
         },
         (error: unknown) => {
           kernel.note(`- ${what}: ${error instanceof AppError ? error.code : String(error)}`);
-          came(isRefusal(error) ? 'no' : 'unknown');
+          came(isRefusal(error) ? 'no' : 'asked');
         },
       );
     });
   }
+  const askOf = (
+    { orgId, id }: KnownPost,
+    what: string,
+    act: (actor: ReturnType<typeof postActorOf>) => Promise<unknown>,
+    came?: (answer: Known) => void,
+  ) => ask(`${what} ${id}`, (context) => act(postActorOf(context, orgId, id)), came);
 
   function create(within: number): Promise<void> {
     const org = random.pick(orgs);
-    const channelId = random.pick(org.channels);
-    const items = random.chance(0.15) ? 2 : 1;
-    const byMember = org.approvals && random.chance(0.7);
-    const withComment = random.chance(comments);
-    const recurs = items === 1 && random.chance(0.15);
+    const channelId = random.pick(org.channels).id;
+    const items = Array.from({ length: random.chance(0.15) ? 2 : 1 }, freshId);
+    const isHeld = org.approvals && random.chance(0.7);
+    const withComment = random.chance(swarm.comments);
+    const recurs = items.length === 1 && random.chance(0.15);
     const inMs = random.chance(0.2) ? 0 : random.below(within);
     const publishDate = random.chance(0.1) ? null : new Date(Math.floor(kernel.now + inMs));
+    const date = publishDate?.getTime() ?? kernel.now;
     const group = freshId();
-    const key = random.chance(0.3) ? { orgId: org.id, scope: 'posts', key: freshId(), claim: freshId() } : undefined;
-    const ids = Array.from({ length: items }, freshId);
-    const made = ids.map((id, n): KnownPost => ({
+    const key = random.chance(0.3) ? { scope: 'posts', key: freshId(), claim: freshId() } : undefined;
+    const made = items.map((id, n): KnownPost => ({
       id,
       orgId: org.id,
       channelId,
-      root: n === 0 ? undefined : ids[0],
+      root: n === 0 ? undefined : items[0],
       recurs,
-      date: publishDate?.getTime() ?? kernel.now,
-      key: key?.key,
-      isHeld: byMember,
+      date,
+      key: n === 0 ? key?.key : undefined,
+      isHeld,
       created: 'asked',
+      deleted: 'no',
       texts: new Set([textOf(id, 0)]),
       approved: new Set(),
-      deletedAt: undefined,
-      mayBeDeleted: false,
       revision: 0,
     }));
     for (const one of made) posts.set(one.id, one);
-    const input = {
-      createdBy: org.userId,
-      schedulesFreely: !byMember,
-      posts: made.map((one, n) => ({
-        id: one.id,
-        channelId,
+    const stored = made.map(({ id }, n) =>
+      newPost(channelId, {
+        id,
         group,
-        state: 'QUEUE' as const,
-        content: `<p>${textOf(one.id, 0)}</p>`,
-        media: [],
-        settings: withComment && n === 0 ? { firstComment: `comment ${one.id.slice(0, 8)}` } : {},
-        delayMinutes: 0,
+        content: `<p>${textOf(id, 0)}</p>`,
         publishDate,
-        tagIds: [],
-        creationMethod: 'API' as const,
-        ...(n > 0 && { rootPostId: ids[0], parentPostId: ids[n - 1] }),
-        ...(recurs && {
-          recurrence: {
-            days: 'FREQ=DAILY',
-            timezone: 'Europe/Berlin',
-            local: localOf(publishDate ?? new Date(kernel.now)),
-            until: null,
-            left: null,
-            inter: null,
-          },
-        }),
-      })),
-    };
+        ...(withComment && n === 0 && { settings: { firstComment: `comment ${id.slice(0, 8)}` } }),
+        ...(n > 0 && { rootPostId: items[0]!, parentPostId: items[n - 1]! }),
+        ...(recurs && { recurrence: { ...DAILY, local: localOf(date) } }),
+      }),
+    );
     return ask(
-      `create ${ids.join(' ')} on ${channelId}`,
-      async ({ context }) => {
+      `create ${items.join(' ')} on ${channelId}`,
+      async (context) => {
         // as the route does
-        if (key && (await claimKey(context!.sql, key, Buffer.alloc(32), 120_000)).kind !== 'claimed') return;
-        const kept = key && { scope: key.scope, key: key.key, claim: key.claim, status: 201, reply: ids.join(' ') };
-        await context!.actors(organizationActor, org.id).admit({ ...input, ...(kept && { idempotency: kept }) });
+        const claimed = key && (await claimKey(context.sql, { ...key, orgId: org.id }, Buffer.alloc(32), 120_000));
+        if (claimed && claimed.kind !== 'claimed') return;
+        await context.actors(organizationActor, org.id).admit({
+          posts: stored,
+          createdBy: org.userId,
+          schedulesFreely: !isHeld,
+          ...(key && { idempotency: { ...key, status: 201, reply: items.join(' ') } }),
+        });
       },
-      (answer) => {
-        for (const one of made) one.created = answer === 'unknown' ? 'asked' : answer;
-      },
+      (answer) => made.forEach((one) => void (one.created = answer)),
     );
   }
 
   const fitting = (fits: (post: KnownPost) => boolean): KnownPost[] =>
-    [...posts.values()].filter(
-      (one) => one.created === 'yes' && one.deletedAt === undefined && !one.mayBeDeleted && fits(one),
-    );
-  const pick = (of: readonly KnownPost[]): KnownPost | undefined => (of.length > 0 ? random.pick(of) : undefined);
-  const some = (fits: (post: KnownPost) => boolean = () => true) => pick(fitting(fits));
+    [...posts.values()].filter((one) => one.created === 'yes' && one.deleted === 'no' && fits(one));
   /** One of those whose date is nearest: what is about to go out, or just does. */
   const near = (fits: (post: KnownPost) => boolean = () => true): KnownPost | undefined => {
-    if (!isHasty && random.chance(0.3)) return some(fits);
-    const sent = isHasty || random.chance(0.5) ? posts.get(underWay() ?? '') : undefined;
+    if (!isHasty && random.chance(0.3)) return pick(fitting(fits));
+    const sent = isHasty || random.chance(0.5) ? posts.get(world.networks.underWay() ?? '') : undefined;
     if (sent && sent.created === 'yes' && fits(sent)) return sent;
     const far = ({ date }: KnownPost) => Math.abs(date - kernel.now);
-    return pick(
-      fitting(fits)
-        .toSorted((a, b) => far(a) - far(b))
-        .slice(0, 3),
-    );
+    const sorted = fitting(fits).toSorted((a, b) => far(a) - far(b));
+    return pick(sorted.slice(0, 3));
   };
   const threadOf = (post: KnownPost) =>
     [...posts.values()].filter(({ id, root }) => id === post.id || root === post.id);
-  const actorOf = ({ context }: Host, { orgId, id }: KnownPost) => context!.actors(postActor, tenantKey(orgId, id));
   const orgOf = ({ orgId }: { orgId: string }) => orgs.find(({ id }) => id === orgId)!;
   const authorOf = (post: KnownPost) => ({ userId: orgOf(post).userId, schedulesFreely: !post.isHeld });
 
-  function edit(): Promise<void> | undefined {
+  async function edit(): Promise<void> {
     // what was approved is edited before it goes out, now and then
-    const approved = random.chance(0.3) ? some(({ approved: { size } }) => size > 0) : undefined;
+    const approved = random.chance(0.3) ? pick(fitting(({ approved: { size } }) => size > 0)) : undefined;
     const post = approved ?? near();
-    if (!post) return undefined;
+    if (!post) return;
     const text = textOf(post.id, ++post.revision);
     post.texts.add(text);
-    return ask(
-      `edit ${post.id} to revision ${post.revision}`,
-      (by) => actorOf(by, post).edit({ content: `<p>${text}</p>`, by: authorOf(post) }),
+    await askOf(
+      post,
+      `edit to revision ${post.revision}`,
+      (actor) => actor.edit({ content: `<p>${text}</p>`, by: authorOf(post) }),
       (answer) => {
         if (answer === 'no') post.texts.delete(text);
         if (answer !== 'yes') return;
@@ -188,147 +148,148 @@ export function openPeople({
       },
     );
   }
-  function move(within: number): Promise<void> | undefined {
-    const post = some(({ root, recurs }) => root === undefined && !recurs);
-    if (!post) return undefined;
-    const date = new Date(Math.floor(kernel.now + random.below(within)));
-    post.date = date.getTime();
-    return ask(`move ${post.id} to ${date.toISOString()}`, (by) =>
-      actorOf(by, post).edit({ publishDate: date, by: authorOf(post) }),
+  async function move(within: number): Promise<void> {
+    const post = pick(fitting(({ root, recurs }) => root === undefined && !recurs));
+    if (!post) return;
+    post.date = Math.floor(kernel.now + random.below(within));
+    const publishDate = new Date(post.date);
+    await askOf(post, `move to ${publishDate.toISOString()}`, (actor) =>
+      actor.edit({ publishDate, by: authorOf(post) }),
     );
   }
-  function remove(): Promise<void> | undefined {
+  async function remove(): Promise<void> {
     const post = near();
-    if (!post) return undefined;
+    if (!post) return;
     const gone = threadOf(post);
-    for (const one of gone) one.mayBeDeleted = true;
-    return ask(
-      `delete ${post.id}`,
-      (by) => actorOf(by, post).cancel({}),
-      (answer) => {
-        for (const one of gone) {
-          if (answer === 'yes') one.deletedAt = kernel.now;
-          else if (answer === 'no') one.mayBeDeleted = false;
-        }
-      },
-    );
+    const mark = (answer: Known) => {
+      for (const one of gone) if (one.deleted !== 'yes') one.deleted = answer;
+    };
+    mark('asked');
+    await askOf(post, 'delete', (actor) => actor.cancel({}), mark);
   }
-  function retry(): Promise<void> | undefined {
-    const post = some();
-    return post && ask(`retry ${post.id}`, (by) => actorOf(by, post).retry({ confirm: false }));
+  async function retry(): Promise<void> {
+    const post = pick(fitting(() => true));
+    if (post) await askOf(post, 'retry', (actor) => actor.retry({ confirm: false }));
   }
-  function approve(): Promise<void> | undefined {
+  async function approve(): Promise<void> {
     const post = near(({ isHeld, root }) => isHeld && root === undefined);
-    if (!post) return undefined;
+    if (!post) return;
     const thread = threadOf(post);
     // whoever decides has the right to it; what is there by then is what they approve
     const allow = () => thread.forEach((one) => one.texts.forEach((text) => one.approved.add(text)));
     allow();
-    return ask(
-      `approve ${post.id}`,
-      (by) => actorOf(by, post).approve({ by: { userId: orgOf(post).userId, schedulesFreely: true } }),
+    await askOf(
+      post,
+      'approve',
+      (actor) => actor.approve({ by: { userId: orgOf(post).userId, schedulesFreely: true } }),
       (answer) => answer !== 'no' && allow(),
     );
   }
   const targetOf = (channelId: string | undefined) =>
     channelId === undefined ? { scope: 'org' as const } : { scope: 'channel' as const, id: channelId };
-  function pause(): Promise<void> | undefined {
+  function pause(): Promise<void> {
     const about = near();
     const org = about ? orgOf(about) : random.pick(orgs);
-    const channelId = random.chance(0.4) ? undefined : (about?.channelId ?? random.pick(org.channels));
+    const channelId = random.chance(0.4) ? undefined : (about?.channelId ?? random.pick(org.channels).id);
     const from = kernel.now;
+    const target = channelId ?? org.id;
     return ask(
-      `pause ${channelId ?? org.id}`,
-      ({ context }) => context!.actors(organizationActor, org.id).pausePosts({ target: targetOf(channelId) }),
+      `pause ${target}`,
+      ({ actors }) => actors(organizationActor, org.id).pausePosts({ target: targetOf(channelId) }),
       (answer) => {
         if (answer === 'no') return;
-        const isUnclear =
-          answer === 'unknown' || resumes.some((one) => one.target === (channelId ?? org.id) && one.until >= from);
+        const isUnclear = answer === 'asked' || resumes.some((one) => one.target === target && one.until >= from);
         // one that may stand is resumed in the end as well, and nothing is judged by it
         brakes.push({ orgId: org.id, channelId, from: isUnclear ? Infinity : kernel.now, until: Infinity });
       },
     );
   }
-  function resume(spacingSeconds = random.below(5)): Promise<void> | undefined {
+  /** Posts that were paused go out one after the other; without time, at once. */
+  async function resume(within: number): Promise<void> {
+    const spacingSeconds = within && random.below(5);
     const standing = brakes.filter(({ until }) => until === Infinity);
-    if (standing.length === 0) return undefined;
-    const { orgId, channelId } = random.pick(standing);
+    const brake = pick(standing);
+    if (!brake) return;
+    const { orgId, channelId } = brake;
     for (const one of standing) if (one.orgId === orgId && one.channelId === channelId) one.until = kernel.now;
     const asked = { target: channelId ?? orgId, until: Infinity };
     resumes.push(asked);
-    return ask(
-      `resume ${channelId ?? orgId}`,
-      async ({ context }) => {
-        const actor = context!.actors(organizationActor, orgId);
-        const { plan } = await actor.resumePosts({ target: targetOf(channelId), spacingSeconds });
-        planned(plan, spacingSeconds * 1_000);
+    await ask(
+      `resume ${asked.target}`,
+      async ({ actors }) => {
+        const actor = actors(organizationActor, orgId);
+        const { plan: planned } = await actor.resumePosts({ target: targetOf(channelId), spacingSeconds });
+        world.checks.planned(planned, spacingSeconds * 1_000);
       },
       (answer) => {
-        if (answer !== 'unknown') asked.until = kernel.now;
+        if (answer !== 'asked') asked.until = kernel.now;
       },
     );
   }
-  const channelOf = () => {
-    const org = random.pick(orgs);
-    return { orgId: org.id, channelId: random.pick(org.channels) };
-  };
+  const channelOf = () => random.pick(random.pick(orgs).channels);
+  /** The login of a channel is accepted, in the rows and on its network. */
+  async function logIn({ sql, billing }: Context, { orgId, id, providerId }: KnownChannel): Promise<void> {
+    world.networks.accept(id);
+    await saveLogin(sql, startingWith(billing), orgId, loginOf(id, { providerId }));
+  }
   function login(): Promise<void> {
-    const { orgId, channelId } = channelOf();
-    return ask(`login of ${channelId}`, (by) => logIn(by, orgId, channelId));
+    const channel = channelOf();
+    return ask(`login of ${channel.id}`, (context) => logIn(context, channel));
   }
-  /** A round of the sweep of auto plugs, which comes more often than the product's. */
-  const look = () => ask('look of plugs', ({ context }) => context!.followUps.runAutoPlugs(50));
-  /** Its plan has room for a few posts more, or for none. */
-  function changePlan(): Promise<void> {
-    const org = random.pick(orgs);
-    org.most = random.below(16);
-    kernel.note(`- the plan of ${org.id} has ${org.most} posts`);
-    return writePlan(org);
-  }
-  function toggle(): Promise<void> {
+  function enable(): Promise<void> {
     const verb = random.chance(0.5) ? 'enable' : 'disable';
-    const { orgId, channelId } = channelOf();
-    return ask(`${verb} ${channelId}`, ({ context }) =>
-      context!.actors(channelActor, tenantKey(orgId, channelId))[verb]({}),
+    const { orgId, id } = channelOf();
+    return ask(`${verb} ${id}`, (context) => channelActorOf(context, orgId, id)[verb]({}));
+  }
+  /** Its login is accepted, and it is on. */
+  const revive = (channel: KnownChannel, came: () => void) =>
+    ask(
+      'revive',
+      async (context) => {
+        await logIn(context, channel);
+        await channelActorOf(context, channel.orgId, channel.id).enable({});
+      },
+      came,
     );
+  /** An operator gives an organization room for a few posts more, or for none. */
+  async function plan(): Promise<void> {
+    const org = random.pick(orgs);
+    const most = random.below(16);
+    kernel.note(`- the plan of ${org.id} has ${most} posts`);
+    await override(world.sql, org.id, { posts_per_month: most });
+    org.most = Math.max(most, await world.checks.postsOf(org.id));
   }
 
-  /** `within`: how far ahead dates lie. */
-  const acts: Record<Act, (within: number) => Promise<void> | undefined> = {
-    create,
-    edit,
-    move,
-    delete: remove,
-    pause,
-    resume: () => resume(),
-    retry,
-    approve,
-    login,
-    enable: toggle,
-    plan: changePlan,
-  };
-  /** Does something about the post that a network has at this moment. */
-  function actAtOnce(): Promise<void> | undefined {
-    isHasty = true;
-    try {
-      return acts[random.pick(['pause', 'pause', 'edit', 'delete', 'approve'] as const)](0);
-    } finally {
-      isHasty = false;
-    }
-  }
+  const acts = { create, edit, move, delete: remove, pause, resume, retry, approve, login, enable, plan };
+  type Act = keyof typeof acts;
+  const all = Object.keys(acts) as Act[];
+  // half of the seeds are of a few acts, which meet more often there
+  const some = random.chance(0.5) ? all : [random.pick(all), random.pick(all)];
+  const mix: readonly Act[] = swarm.faults.has('people') ? [...some, 'create', 'create', 'create'] : ['create'];
 
   return {
     posts,
     brakes,
     orgs,
-    act: (what: Act, within: number) => acts[what](within),
-    actAtOnce,
-    look,
+    revive,
     resume,
-    ask,
+    /** Does something, or what is named; `within`: how far ahead dates lie. Answers what it was. */
+    async act(within: number, what = random.pick(mix)): Promise<Act> {
+      await acts[what](within);
+      return what;
+    },
+    /** Does something about the post that a network has at this moment. */
+    actAtOnce(): Promise<void> {
+      isHasty = true;
+      const done = acts[random.pick(['pause', 'pause', 'edit', 'delete', 'approve'] as const)]();
+      isHasty = false;
+      return done;
+    },
+    /** A round of the sweep of auto plugs, which comes more often than the product's. */
+    look: () => ask('look of plugs', ({ followUps }) => followUps.runAutoPlugs(50)),
   };
 }
 export type People = ReturnType<typeof openPeople>;
 
 /** The wall clock of Berlin in a spring without a change of clocks before its end. */
-const localOf = (at: Date): string => new Date(at.getTime() + HOUR).toISOString().slice(0, 19);
+const localOf = (at: number): string => new Date(at + HOUR).toISOString().slice(0, 19);

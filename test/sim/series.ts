@@ -5,7 +5,6 @@ import { runSeed } from './run.ts';
 import { type Fault, FAULTS } from './swarm.ts';
 
 interface SeriesOptions {
-  server: string;
   from: number;
   seeds: number;
   /** Each seed runs so often, and has to have the same hash each time. */
@@ -19,6 +18,7 @@ interface SeriesOptions {
   json: boolean;
   say(line: string): void;
 }
+type Run = (seed: number, without?: readonly Fault[], acts?: number) => Promise<Simulation>;
 
 const DAY = 86_400_000;
 /** Runs that are made to find a smaller one that fails as well. */
@@ -28,13 +28,12 @@ const realMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);
 
 /** Runs seeds one after the other until one fails, which is shrunk and shown. Answers the exit code. */
 export async function simulateAll(options: SeriesOptions): Promise<number> {
-  const { server, from, seeds, replays, lines, isTraced, json, say } = options;
+  const { from, seeds, replays, lines, isTraced, json, say } = options;
   const given = process.env['SIM_TEMPLATE'];
-  await using built = given === undefined ? await buildTemplate(server, `rookery_sim_${process.pid}`) : undefined;
+  await using built = given === undefined ? await buildTemplate(`rookery_sim_${process.pid}`) : undefined;
   const template = given ?? built!.name;
-  const without = FAULTS.filter((fault) => options.without.includes(fault));
-  const run = (seed: number, left = without, acts = options.acts) =>
-    runSeed({ server, template, seed, without: left, ...(acts !== undefined && { acts }) });
+  const leftOut = FAULTS.filter((fault) => options.without.includes(fault));
+  const run: Run = (seed, without = leftOut, acts = options.acts) => runSeed({ template, seed, without, acts });
   const seen: Record<string, number> = {};
   let [virtualMs, steps] = [0, 0];
   const begun = realMs();
@@ -45,8 +44,7 @@ export async function simulateAll(options: SeriesOptions): Promise<number> {
     steps += done.steps;
     for (const [what, times] of Object.entries(done.seen)) seen[what] = (seen[what] ?? 0) + times;
     if (done.violation !== undefined) {
-      const least = json ? done : await shrink(done, run, say);
-      report(least, lines, say);
+      report(json ? done : await shrink(done, run, say), lines, say);
       return 1;
     }
     if (isTraced) done.trace.slice(-lines).forEach(say);
@@ -59,53 +57,37 @@ export async function simulateAll(options: SeriesOptions): Promise<number> {
     if (replays > 1) say(`seed ${seed}: ${replays} of ${replays} runs have the hash ${done.hash}`);
   }
   const ms = Math.max(1, realMs() - begun);
-  const figures = {
-    seeds,
-    replays,
-    steps,
-    virtualDays: Math.round((virtualMs / DAY) * 10) / 10,
-    seconds: Math.round(ms / 1_000),
-    seedsPerMinute: Math.round((seeds * replays * 60_000) / ms),
-    seen,
-  };
-  say(JSON.stringify(figures));
+  const virtualDays = Math.round((virtualMs / DAY) * 10) / 10;
+  const seedsPerMinute = Math.round((seeds * replays * 60_000) / ms);
+  say(JSON.stringify({ seeds, replays, steps, virtualDays, seconds: Math.round(ms / 1_000), seedsPerMinute, seen }));
   return 0;
 }
 
 /** Leaves out faults and acts as long as it still fails in the same way. */
-async function shrink(
-  failed: Simulation,
-  run: (seed: number, without: Fault[], acts?: number) => Promise<Simulation>,
-  say: (line: string) => void,
-): Promise<Simulation & Smaller> {
+async function shrink(failed: Simulation, run: Run, say: (line: string) => void): Promise<Simulation> {
   const kindOf = ({ violation = '' }: Simulation) => violation.replace(/[0-9a-f]{8}-[0-9a-f-]{27}|\d+(\.\d+)?/g, '');
-  let without: Fault[] = FAULTS.filter((one) => !failed.faults.includes(one));
-  let least: Simulation & Smaller = failed;
+  const { seed } = failed.options;
+  let least = failed;
   let left = MOST_SHRINKS;
-  const tried = async (leftOut: Fault[], acts: number | undefined) => {
+  const fails = async (without: readonly Fault[], acts?: number) => {
     if (left-- <= 0) return false;
-    const done = await run(failed.seed, leftOut, acts);
+    const done = await run(seed, without, acts);
     if (kindOf(done) !== kindOf(failed)) return false;
-    without = leftOut;
-    least = { ...done, without, acts };
+    least = done;
     return true;
   };
-  say(`seed ${failed.seed} fails: ${failed.violation}`);
-  for (const fault of failed.faults) await tried([...without, fault], least.acts);
-  for (let acts = least.acted; acts > 1;) {
-    const fewer = Math.floor(acts / 2);
-    if (!(await tried(without, fewer))) break;
-    acts = fewer;
-  }
+  say(`seed ${seed} fails: ${failed.violation}`);
+  for (const fault of failed.faults) await fails([...least.options.without, fault]);
+  while (least.acted > 1 && (await fails(least.options.without, Math.floor(least.acted / 2))));
   return least;
 }
-interface Smaller {
-  without?: Fault[];
-  acts?: number | undefined;
-}
 
-function report(failed: Simulation & Smaller, lines: number, say: (line: string) => void): void {
-  const { seed, violation, trace, without = [], acts } = failed;
+function report(
+  { options, violation, trace, virtualMs, steps }: Simulation,
+  lines: number,
+  say: (line: string) => void,
+) {
+  const { seed, without, acts } = options;
   trace.slice(-lines).forEach(say);
   say(`failed: ${seed}: ${violation}`);
   const smaller = [
@@ -113,5 +95,5 @@ function report(failed: Simulation & Smaller, lines: number, say: (line: string)
     ...(acts === undefined ? [] : [`--acts ${acts}`]),
   ];
   say(`again: npm run sim -- --seed ${seed} ${smaller.join(' ')}`.trimEnd());
-  say(`at ${new Date(START + failed.virtualMs).toISOString()}, after ${failed.steps} steps`);
+  say(`at ${new Date(START + virtualMs).toISOString()}, after ${steps} steps`);
 }

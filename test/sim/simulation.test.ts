@@ -17,14 +17,14 @@ test('four simulations, each run twice with the same hash, keep what publishing 
   );
 }, 600_000);
 
-test('the search for bugs runs in a copy of the tree, and finds one that the first seed reaches', async () => {
-  const { output } = await simulateApart(['--bugs', '--only', '05', '--seeds', '1']);
-  expect(output).toMatch(/^05-slot-kept-after-failure: found in 1 seeds: a slot for a post/m);
+test('the search for bugs runs in a copy of the tree, and finds one that the first seeds reach', async () => {
+  const { output } = await simulateApart(['--bugs', '--only', '05', '--seeds', '8']);
+  expect(output).toMatch(/^05-slot-kept-after-failure: found in [1-8] seeds: a slot for a post/m);
 }, 600_000);
 
-test.each(BUGS)('the bug $name applies to the product as it is', (bug) => {
-  for (const edit of bug.edits)
-    expect(() => editedText(readFileSync(`${ROOT}${edit.file}`, 'utf8'), bug, edit)).not.toThrow();
+test.each(BUGS)('the bug $name applies to the product as it is', ({ name, edits }) => {
+  for (const edit of edits)
+    expect(() => editedText(readFileSync(`${ROOT}${edit[0]}`, 'utf8'), name, edit)).not.toThrow();
 });
 
 test('every one of the 36 bugs is made, or left out with its reason', () => {

@@ -3,11 +3,10 @@ import type { KnownPost } from './known.ts';
 
 // What must hold of the rows, as queries that answer what does not.
 
-/** A row that breaks what holds between any two commits. `keyed`: posts that are kept with the answer of their create. */
-export async function findBroken(
-  sql: Database,
-  { keyed, now }: { keyed: readonly KnownPost[]; now: number },
-): Promise<string | undefined> {
+/** A row that breaks what holds between any two commits. */
+export async function findBroken(sql: Database, posts: Iterable<KnownPost>, now: number): Promise<string | undefined> {
+  /** Posts that are kept with the answer of their create. */
+  const keyed = [...posts].filter(({ key }) => key !== undefined);
   const [broken] = await sql<{ what: string; id: string }[]>`
     select 'a due time later than that of its earliest post' as what, c.id
     from channels c
@@ -26,16 +25,15 @@ export async function findBroken(
     where c.slot_incarnation is not null
       and not (p.state = 'QUEUE' and p.detail in ('publishing', 'unconfirmed'))
     union all
-    select 'a post under way without the slot of its channel', p.id
+    -- so no channel has two of them
+    select 'a post under way, or one whose answer is missing, without the slot of its channel', p.id
     from posts p
     join channels c on c.id = p.channel_id
-    where p.state = 'QUEUE' and p.detail = 'publishing' and c.slot_post_id is distinct from p.id
-    union all
-    select 'two posts of a channel under way', min(p.id::text)::uuid
-    from posts p
-    where p.state = 'QUEUE' and p.detail = 'publishing'
-    group by p.channel_id
-    having count(*) > 1
+    where p.state = 'QUEUE' and c.slot_post_id is distinct from p.id
+      and (
+        p.detail = 'publishing'
+        or p.detail = 'unconfirmed' and lost_at(p) > to_timestamp(${(now - 50_000) / 1_000})
+      )
     union all
     select 'a post with another number of attempts than claims', p.id
     from posts p
@@ -62,12 +60,6 @@ export async function findBroken(
     from posts p
     where p.state = 'PUBLISHED' and p.root_post_id is null
       and not exists (select from told t where t.topic = 'post.published' and t.entity_id = p.id)
-    union all
-    select 'a post whose answer is missing has lost the slot of its channel', p.id
-    from posts p
-    join channels c on c.id = p.channel_id
-    where p.state = 'QUEUE' and p.detail = 'unconfirmed' and c.slot_post_id is distinct from p.id
-      and lost_at(p) > to_timestamp(${(now - 50_000) / 1_000})
     union all
     select 'a result of a host that was given up', t.post_id
     from post_timeline t
@@ -103,8 +95,9 @@ export async function findBroken(
   return broken && `${broken.what}: ${broken.id}`;
 }
 
-/** What has not come to its end, by the time that the session has. */
-export async function findUnsettled(sql: Database): Promise<string | undefined> {
+/** What has not come to its end by now. */
+export async function findUnsettled(sql: Database, now: number): Promise<string | undefined> {
+  await sql.unsafe(`set sim.now = '${new Date(now).toISOString()}'`);
   const [unsettled] = await sql<{ why: string }[]>`
     select format('the post %s is %s', p.id, p.detail) as why
     from posts p

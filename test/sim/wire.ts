@@ -1,16 +1,8 @@
 import { EventEmitter } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import postgres from 'postgres';
-import type { Database } from '../../src/platform/db/index.ts';
-import { ARRAY_TYPES } from '../../src/platform/db/arrays.ts';
+import { FLUSH, messagesOf, openPool, openStatements, QUERY, READY, SYNC } from '../support/wire/postgres-wire.ts';
 import type { Kernel, Process } from './kernel.ts';
 
-const SYNC = 83; // S
-const QUERY = 81; // Q
-const PARSE = 80; // P
-const BIND = 66; // B
-const FLUSH = 72; // H
-const READY = 90; // Z
 const ERROR = 69; // E
 const IDLE = 73; // I
 /** What ends the answer to a statement that is only described. */
@@ -21,41 +13,27 @@ const DESCRIBED = new Set([84, 110, ERROR]); // T, n, E
  * still before it reads the answer, or is gone by then.
  */
 export type Cut = 'none' | 'before' | 'after' | 'stands' | 'dies';
-export interface WireOptions {
+export interface WireFaults {
+  /** Drawn for each statement that stands alone, and for each commit. */
+  cut(process: Process, label: string): Cut;
+  /** It happened to the process whose statement this was. */
+  happened(process: Process, cut: 'stands' | 'dies'): void;
+}
+interface WireOptions extends WireFaults {
   url: URL;
   kernel: Kernel;
   process: Process;
-  /** Drawn for each statement that stands alone, and for each commit. */
-  cut(label: string): Cut;
-  /** It happened to the process whose statement this was. */
-  happened(cut: 'stands' | 'dies'): void;
 }
 
-const reset = () => Object.assign(new Error('The connection was reset'), { code: 'ECONNRESET' });
-/** A statement in one line, as the trace has it. */
-const labelOf = (sql: string): string =>
-  sql
-    .replace(/\/\*.*?\*\//gs, '')
-    .replace(/\s+/g, ' ')
-    .trim();
+/** A statement, as the trace has it. */
 const short = (label: string): string => (label.length > 70 ? `${label.slice(0, 60)}…${label.length}` : label);
 
-/** A message of the protocol, with its type and its length. */
-const messageOf = (type: number, body: Buffer): Buffer => {
-  const head = Buffer.alloc(5);
-  head[0] = type;
-  head.writeInt32BE(body.length + 4, 1);
-  return Buffer.concat([head, body]);
+/** A statement by itself, as a message of the protocol. */
+const queryOf = (sql: string): Buffer => {
+  const bytes = Buffer.from(`Q0000${sql}\0`);
+  bytes.writeInt32BE(bytes.length - 1, 1);
+  return bytes;
 };
-function* messagesOf(bytes: Buffer): Generator<{ type: number; whole: Buffer }> {
-  for (let at = 0; at + 5 <= bytes.length;) {
-    const end = at + 1 + bytes.readInt32BE(at + 1);
-    if (end > bytes.length) return;
-    yield { type: bytes[at]!, whole: bytes.subarray(at, end) };
-    at = end;
-  }
-}
-const textAt = (bytes: Buffer, from: number): string => bytes.toString('utf8', from, bytes.indexOf(0, from));
 
 /**
  * A connection to the real database: what the driver writes waits for the scheduler, which sends it with the virtual
@@ -65,8 +43,7 @@ class Wire extends EventEmitter {
   readyState: 'open' | 'closed' = 'open';
   readonly #options: WireOptions;
   readonly #upstream: Socket;
-  /** Parts of statements by the names under which the driver has prepared them. */
-  readonly #prepared = new Map<string, string>();
+  readonly #statementsOf = openStatements();
   #stage: 'hello' | 'idle' | 'asked' | 'open' = 'hello';
   #pending: Buffer[] = [];
   #came: Buffer = Buffer.alloc(0);
@@ -84,8 +61,9 @@ class Wire extends EventEmitter {
     const { hostname, port } = options.url;
     this.#upstream = connect({ host: hostname, port: Number(port || 5432), noDelay: true });
     this.#upstream.on('data', (bytes) => this.#read(bytes));
-    this.#upstream.on('error', () => this.#lose());
-    this.#upstream.on('close', () => this.#lose());
+    // the database has ended it, which it does only when the test does
+    for (const end of ['error', 'close'])
+      this.#upstream.on(end, () => void (options.process.dead || this.#close(true)));
   }
 
   get isBusy(): boolean {
@@ -104,7 +82,7 @@ class Wire extends EventEmitter {
     if (this.#stage === 'hello') this.#upstream.write(bytes);
     else {
       this.#pending.push(bytes);
-      this.#name(bytes);
+      for (const { text } of this.#statementsOf(bytes)) this.#label = text ?? this.#label;
       if (this.#stage === 'idle') this.#ask();
     }
     done?.();
@@ -121,10 +99,8 @@ class Wire extends EventEmitter {
 
   /** Closes it as the death of its process does: nobody is told. */
   kill(): void {
-    this.readyState = 'closed';
-    this.#withdraw();
     this.removeAllListeners();
-    this.#upstream.destroy();
+    this.#close(false);
   }
 
   #close(broken: boolean): void {
@@ -132,74 +108,50 @@ class Wire extends EventEmitter {
     this.readyState = 'closed';
     this.#withdraw();
     this.#upstream.destroy();
-    if (broken) this.emit('error', reset());
+    if (broken) this.emit('error', Object.assign(new Error('The connection was reset'), { code: 'ECONNRESET' }));
     this.emit('close', false);
     this.#answered?.();
   }
-  /** The database has ended it, which it does only when the test does. */
-  #lose(): void {
-    if (!this.isOver && !this.#options.process.dead) this.#close(true);
-  }
 
-  /** Learns what is asked, from what the driver writes: whole messages. */
-  #name(written: Buffer): void {
-    for (const { type, whole } of messagesOf(written)) {
-      if (type === PARSE) {
-        const name = textAt(whole, 5);
-        this.#prepared.set(name, (this.#label = labelOf(textAt(whole, 6 + Buffer.byteLength(name)))));
-      } else if (type === BIND) {
-        const name = textAt(whole, 6 + Buffer.byteLength(textAt(whole, 5)));
-        this.#label = this.#prepared.get(name) ?? name;
-      } else if (type === QUERY) this.#label = labelOf(textAt(whole, 5));
-    }
-  }
   #ask(): void {
     this.#stage = 'asked';
     const { kernel, process } = this.#options;
-    this.#withdraw = kernel.door({ process, label: short(this.#label), open: () => this.#open() });
+    this.#withdraw = kernel.after(0, process, short(this.#label), () => this.#open());
   }
 
   async #open(): Promise<void> {
     const { kernel, process, cut, happened } = this.#options;
     this.#stage = 'open';
-    const asked = this.#label;
-    const isTransaction = asked.startsWith('begin');
-    let cutting: Cut = isTransaction ? 'none' : cut(this.#label);
+    const isTransaction = this.#label.startsWith('begin');
+    let cutting: Cut = isTransaction ? 'none' : cut(process, this.#label);
     if (cutting === 'before') return this.#break('before');
-    let time: Buffer | undefined = messageOf(
-      QUERY,
-      Buffer.from(`set sim.now = '${new Date(kernel.now).toISOString()}'\0`),
-    );
+    let time = [queryOf(`set sim.now = '${new Date(kernel.now).toISOString()}'`)];
     for (;;) {
-      const bytes = Buffer.concat([...(time ? [time] : []), ...this.#pending]);
-      const isCommit = isTransaction && bytes.includes('commit\0');
-      if (isCommit) cutting = cut('commit');
+      const bytes = Buffer.concat([...time, ...this.#pending]);
+      if (isTransaction && bytes.includes('commit\0')) cutting = cut(process, 'commit');
       if (cutting === 'before') {
-        await this.#exchange(messageOf(QUERY, Buffer.from('rollback\0')), 1);
+        await this.#exchange(queryOf('rollback'), 1);
         return this.#break('before');
       }
       this.#pending = [];
-      await this.#exchange(bytes, time ? 1 : 0);
-      time = undefined;
+      await this.#exchange(bytes, time.length);
+      time = [];
       if (this.isOver) return;
       if (cutting === 'after') return this.#break('after');
       const answer = this.#take();
       const isEnd = !this.#flushes && this.#status === IDLE;
       if (isEnd && (cutting === 'stands' || cutting === 'dies')) {
-        happened(cutting);
-        if (cutting === 'stands')
-          this.#withdraw = kernel.door({ process, label: 'reads', open: () => this.#tell(answer) });
+        happened(process, cutting);
+        if (cutting === 'stands') this.#withdraw = kernel.after(0, process, 'reads', () => this.#tell(answer));
         return;
       }
       if (isEnd) return this.#tell(answer);
       this.emit('data', answer);
       await kernel.settle();
       // a transaction that waits for something else of its process: that goes on meanwhile
-      while (this.#pending.length === 0 && !this.isOver) {
-        const at = kernel.now;
-        if (!(await kernel.step(Infinity, process)) && kernel.now === at)
+      while (this.#pending.length === 0 && !this.isOver)
+        if (!(await kernel.step(Infinity, process)))
           throw new Error(`A transaction waits for what never comes: ${this.#label}`);
-      }
       if (this.isOver) return;
     }
   }
@@ -232,46 +184,37 @@ class Wire extends EventEmitter {
     return answer;
   }
 
+  /** Hands on a greeting, and the answer to all that was asked, when it is whole. */
   #read(bytes: Buffer): void {
     if (this.isOver) return;
-    if (this.#stage === 'hello') {
-      this.#came = Buffer.concat([this.#came, bytes]);
-      let last = 0;
-      let size = 0;
-      for (const { type, whole } of messagesOf(this.#came)) [last, size] = [type, size + whole.length];
-      if (size < this.#came.length) return;
-      if (last === READY) this.#stage = 'idle';
-      this.emit('data', this.#take());
-      return;
-    }
     this.#came = Buffer.concat([this.#came, bytes]);
-    this.#judge();
-  }
-  /** Whether all that was asked is answered by now. */
-  #judge(): void {
     let kept = 0;
     let ready = 0;
     let described = false;
     let skipped = 0;
-    for (const { type, whole } of messagesOf(this.#came)) {
-      kept += whole.length;
+    for (const { type, whole, end } of messagesOf(this.#came)) {
+      kept = end;
       if (type === READY) {
         this.#status = whole[5]!;
-        if (ready < this.#swallow) skipped = kept;
+        if (ready < this.#swallow) skipped = end;
         ready += 1;
       } else if (DESCRIBED.has(type) && ready === this.#asked + this.#swallow) described = true;
     }
     if (kept < this.#came.length) return;
-    if (ready < this.#asked + this.#swallow || (this.#flushes && !described)) return;
-    this.#came = this.#came.subarray(skipped);
-    this.#answered?.();
+    if (this.#stage === 'hello') {
+      if (ready > 0) this.#stage = 'idle';
+      this.emit('data', this.#take());
+    } else if (ready >= this.#asked + this.#swallow && (!this.#flushes || described)) {
+      this.#came = this.#came.subarray(skipped);
+      this.#answered?.();
+    }
   }
 }
 
 /** The connections of one process, and its pool, which is opened as the product opens its own. */
 export function openWires(options: WireOptions) {
   const wires = new Set<Wire>();
-  const sql = postgres(options.url.href, {
+  const sql = openPool(options.url.href, options.process.name, {
     max: 4,
     socket: () => {
       for (const wire of wires) if (wire.isOver) wires.delete(wire);
@@ -281,11 +224,7 @@ export function openWires(options: WireOptions) {
     },
     connect_timeout: 10,
     backoff: (attempt: number) => Math.min(0.05 * 2 ** attempt, 2),
-    onnotice: () => {},
-    fetch_types: false,
-    types: ARRAY_TYPES,
-    connection: { application_name: options.process.name, timezone: 'UTC' },
-  } as unknown as postgres.Options<{}>) as Database;
+  });
   return {
     sql,
     get isBusy() {
