@@ -258,13 +258,17 @@ export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderF
       const step = `${title}, exchange ${at + 1}`;
       const unknown = creates ? 'lost' : 'unavailable';
       add(`${step}: a broken connection, no answer and a server error are ${unknown}`, async () => {
-        for (const answer of ['hang-up', 'silence', { status: 500 }] as const) {
+        for (const answer of ['cut', 'hang-up', 'silence', 'half', { status: 500 }] as const) {
+          if (answer === 'half' && unread) continue; // the status was all that it waited for
           const { failure, times } = await fails(one, at, answer);
           const stated = creates && typeof answer === 'object' ? suite.serverError : undefined;
           expect([answer, failure]).toEqual([answer, stated ?? unknown]);
           if (creates) expect(times).toBe(1);
         }
       });
+      add(`${step}: is unavailable where no connection is made`, async () =>
+        expect(await fails(one, at, 'unsent')).toMatchObject({ failure: 'unavailable', times: 0 }),
+      );
       add(`${step}: follows no redirect`, async () =>
         expect((await fails(one, at, 'redirect')).failure).toBe('rejected'),
       );

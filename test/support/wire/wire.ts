@@ -44,8 +44,8 @@ export interface Exchange {
   /** What is asked after it was refused, to know why. */
   judgedBy?: Asks;
 }
-/** `unsent`: the connection is not made. `half`: the answer is cut. */
-export type Instead = Says | 'hang-up' | 'silence' | 'redirect' | 'unsent' | 'half';
+/** `unsent`: the connection is not made. `cut`: it ends before the body of the request is read. `half`: the answer is cut. */
+export type Instead = Says | 'hang-up' | 'silence' | 'redirect' | 'unsent' | 'cut' | 'half';
 
 /** A provider on the wire that takes the exchanges in their order and refuses everything else. */
 export interface Wire extends AsyncDisposable {
@@ -90,6 +90,10 @@ export async function startWire(real: Outbound): Promise<Wire> {
   let begun = 0;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (instead?.answer === 'cut' && next >= instead.at) {
+      asked.push(`${request.method} ${request.headers[ORIGIN]}${request.url}`);
+      return void request.socket.destroy();
+    }
     const body = await whole(request);
     // of what was played before: nobody waits for it any more
     if (Number(request.headers[CALL]) < begun) return void request.socket.destroy();
