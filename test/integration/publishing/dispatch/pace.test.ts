@@ -205,6 +205,28 @@ describe('the pace of a network', () => {
     expect(network.taken).toHaveLength(3);
   });
 
+  test('is held by the next process, too: none counts in its own memory', async () => {
+    const { orgId, channelIds } = await seedOrg(db.sql, 4);
+    const posts = channelIds.map((id) => newPost(id));
+    const pace: NonNullable<Network['declares']['pace']> = [{ per: 'app', posts: 3, ms: HOUR }];
+    {
+      await using _first = await start(pace);
+      await admit(world, orgId, posts.slice(0, 2));
+      await settled(db.sql, orgId);
+    }
+    world = await startPublisher({ url: db.url, network });
+    await using _second = world;
+    for (const post of posts.slice(2)) await admit(world, orgId, [post]);
+    await isPaced(channelIds[3]!, posts[3]!.id);
+    expect(network.asked.map(({ postId }) => postId).toSorted()).toEqual(
+      posts
+        .slice(0, 3)
+        .map(({ id }) => id)
+        .toSorted(),
+    );
+    expect(await windows()).toEqual([3]);
+  });
+
   test('forgets windows that have ended', async () => {
     await using _running = await start([{ per: 'account', posts: 1, ms: HOUR }]);
     await db.sql`
