@@ -6,16 +6,18 @@ import { permissionMatrix } from '../api/http/permission-matrix.ts';
 import { described } from '../api/resources/openapi/described.ts';
 import { routes } from '../api/resources/routes.gen.ts';
 import { settingsReference } from '../src/platform/config/index.ts';
-import { Documents, Proofs, providersReference } from '../src/providers/registry/index.ts';
+import { Documents, type Proof, providersReference } from '../src/providers/registry/index.ts';
 import { adapters } from '../src/providers/registry/registry.gen.ts';
 import { automationDescription } from './automation.ts';
 
 const doc = (name: string) => new URL(`../docs/${name}`, import.meta.url);
-/** The fixtures record what each adapter was tried against. */
-const fixture = (name: string) =>
-  readFile(new URL(`../test/fixtures/providers/${name}.json`, import.meta.url), 'utf8').then(
-    (text) => JSON.parse(text) as unknown,
-  );
+const FIXTURES = new URL('../test/fixtures/providers/', import.meta.url);
+/** The fixtures record what each adapter was written from and tried against. */
+async function recorded() {
+  const documents: unknown = JSON.parse(await readFile(new URL('documents.json', FIXTURES), 'utf8'));
+  const { PROOFS: proofs } = (await import(new URL('proofs.ts', FIXTURES).href)) as { PROOFS: readonly Proof[] };
+  return { documents: Documents.parse(documents), proofs };
+}
 
 /** The whole OpenAPI document; the types of the client are made from it, too. */
 export const openApiReference = (): string => `${JSON.stringify(openApi(routes, described), null, 1)}\n`;
@@ -24,11 +26,7 @@ export const openApiReference = (): string => `${JSON.stringify(openApi(routes, 
 export const references: readonly { file: URL; make: () => string | Promise<string> }[] = [
   {
     file: doc('providers.gen.md'),
-    make: async () =>
-      providersReference({
-        proofs: Proofs.parse(await fixture('proven')),
-        documents: Documents.parse(await fixture('documents')),
-      }),
+    make: async () => providersReference(await recorded()),
   },
   {
     file: doc('settings.gen.md'),

@@ -5,11 +5,17 @@ import type { AnyAdapter } from './domains.ts';
 import type { Limits, SocialAdapter } from '../social/_contract.ts';
 import { declaredStatus } from './rules.ts';
 
-/** By `domain/id`: the peers that an adapter was tested against, and the tests. */
-export const Proofs = z.record(
-  z.string(),
-  z.array(z.strictObject({ by: z.string().min(1), in: z.string().min(1) })).min(1),
-);
+/**
+ * One thing that an adapter was tried against, and the test. `S`: a server; `D`: an official document; `O`: a client by
+ * others.
+ */
+export interface Proof {
+  /** `domain/id`. */
+  name: string;
+  kind: 'S' | 'D' | 'O';
+  by: string;
+  in: string;
+}
 
 /**
  * By `domain/id`: the maker's document that a fixture was written from, and how it was read. `description`: in a
@@ -30,14 +36,24 @@ const BASIS = {
   clients: 'programs of others',
   unread: 'general knowledge of its document',
 } as const;
+const KINDS_OF_PROOF = ['S', 'D', 'O'] as const;
 interface Known {
-  proofs: z.output<typeof Proofs>;
+  proofs: readonly Proof[];
   documents: z.output<typeof Documents>;
 }
 
 const INTRO = `# Providers
 
-Every provider that is registered, in every version. Beside its own tests each is held to the contract of its domain: the requests and the refusals that its documents name, on a wire that takes nothing else. **Proven by** names what it was tried against beyond that: a real server, or an implementation of the protocol by others. Where nothing is named, only **Written from** speaks for it: how its maker's document was read, and when. None was tried with a live key (\`verified\` is false for all).
+Every provider that is registered, in every version. Beside its own tests each is held to the contract of its domain: the requests and the refusals that its documents name, on a wire that takes nothing else. **Proof** is what it was tried against beyond that:
+
+| Proof | |
+|---|---|
+| **S** | a real server, or one by others that stands in for it |
+| **D** | an official document, which the requests of its fixture are held against as far as it describes them; skipped, by name, where the document is not at hand |
+| **O** | a client by others: for the same act both send the same, field by field, or the one takes what the other made |
+| **F** | nothing else: **Written from** alone speaks for it, how its maker's document was read, and when |
+
+None was tried with a live key (\`verified\` is false for all).
 
 Fields in **bold** are secret; one with a question mark may be left out.
 `;
@@ -64,6 +80,16 @@ function documentOf({ documents }: Known, name: string): string {
   return known.document ? `[${words}](${known.document})` : words;
 }
 
+/** Each kind of proof once, with what it is by. */
+function proofOf({ proofs, documents }: Known, name: string): string {
+  const own = proofs.filter((proof) => proof.name === name);
+  const shown = KINDS_OF_PROOF.flatMap((kind) => {
+    const by = new Set(own.filter((proof) => proof.kind === kind).map((proof) => proof.by));
+    return by.size > 0 ? [`**${kind}** ${[...by].join(', ')}`] : [];
+  });
+  return shown.join('; ') || (documents[name] ? '**F**' : '');
+}
+
 function row(adapter: AnyAdapter, known: Known): string {
   const { id, version, title, website, capabilities, setupNotes, check, domain } = adapter;
   const status = declaredStatus(adapter);
@@ -74,22 +100,22 @@ function row(adapter: AnyAdapter, known: Known): string {
     [...capabilities, ...(check ? ['check'] : [])].join(', '),
     settingsOf(adapter),
     documentOf(known, `${domain}/${id}`),
-    (known.proofs[`${domain}/${id}`] ?? []).map(({ by }) => by).join(', '),
+    proofOf(known, `${domain}/${id}`),
     setupNotes ?? '',
   ]
     .map(cell)
     .join(' | ')} |`;
 }
 
-const HEAD = `| Identity | Name | Fields | Operations | Settings of | Written from | Proven by | Notes |
+const HEAD = `| Identity | Name | Fields | Operations | Settings of | Written from | Proof | Notes |
 |---|---|---|---|---|---|---|---|`;
 
 const MATRIX = `### What each network takes and tells
 
-**Once**: how a lost answer is looked up ([terms](../src/providers/social/README.md)), of a post, a comment and a repost. **Plugs** are declared; what runs them is to come.
+**Once**: how a lost answer is looked up ([terms](../src/providers/social/README.md)), of a post, a comment and a repost. **Plugs** act after a post is out, each as often as it declares. **Proof** as above.
 
-| Network | Takes | Once | Threads | Comments | Reposts | Deletes | Reads | Counts | Mentions | Questions | Plugs |
-|---|---|---|---|---|---|---|---|---|---|---|---|`;
+| Network | Takes | Once | Threads | Comments | Reposts | Deletes | Reads | Counts | Mentions | Tools | Plugs | Proof |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|`;
 const KINDS = ['image', 'video', 'audio'] as const;
 
 function kindsOf({ mediaTypes, needsMedia, media }: Limits): string {
@@ -103,7 +129,7 @@ const named = (words: Readonly<Record<string, unknown>>): string =>
     .join(', ');
 
 const isSocial = (adapter: AnyAdapter): adapter is SocialAdapter => adapter.domain === 'social';
-function socialRow(adapter: SocialAdapter): string {
+function socialRow(adapter: SocialAdapter, known: Known): string {
   const { id, limits, once, threads, comment, repost, remove, comments, hide, metrics, channelMetrics } = adapter;
   return `| ${[
     id,
@@ -118,6 +144,7 @@ function socialRow(adapter: SocialAdapter): string {
     named({ search: adapter.mentions, text: adapter.mention }),
     Object.keys(adapter.tools ?? {}).join(', '),
     (adapter.plugs ?? []).map(({ identifier }) => identifier.replace(`${id}-`, '')).join(', '),
+    proofOf(known, `social/${id}`),
   ]
     .map(cell)
     .join(' | ')} |`;
@@ -129,7 +156,15 @@ export function providersReference(known: Known): string {
     const own = adapters.filter((adapter) => adapter.domain === domain).toSorted((a, b) => (a.id < b.id ? -1 : 1));
     if (own.length === 0) return [];
     const rows = own.map((adapter) => row(adapter, known));
-    const matrix = domain === 'social' ? [`${MATRIX}\n${own.filter(isSocial).map(socialRow).join('\n')}\n`] : [];
+    const matrix =
+      domain === 'social'
+        ? [
+            `${MATRIX}\n${own
+              .filter(isSocial)
+              .map((adapter) => socialRow(adapter, known))
+              .join('\n')}\n`,
+          ]
+        : [];
     return [`## ${domain}: ${own.length}\n\n${HEAD}\n${rows.join('\n')}\n`, ...matrix];
   });
   return [INTRO, ...sections].join('\n');

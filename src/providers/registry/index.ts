@@ -40,7 +40,7 @@ export { findInText, findLinks } from '../kit/protocols/text.ts';
 export type { Outcome } from '../kit/wire/open-line.ts';
 export { wholeMs } from '../kit/wire/upload-limits.ts';
 export type { AdapterOf, AnyAdapter } from './domains.ts';
-export { Documents, Proofs, providersReference } from './document.ts';
+export { Documents, type Proof, providersReference } from './document.ts';
 export { type CatalogEntry, type CustomField, catalogEntryOf, customFieldsOf } from './catalog-entry.ts';
 export { checkReleaseId, checkSettings, knownDomain, type Resolve } from './rules.ts';
 export { openProviders, type Providers, type ProvidersOptions } from './service.ts';

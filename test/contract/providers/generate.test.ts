@@ -22,8 +22,8 @@ async function copy() {
     'scripts',
     'docs',
     'clients',
-    'test/fixtures/providers/proven.json',
-    'test/fixtures/providers/documents.json',
+    'test/fixtures/providers',
+    'test/support',
   ])
     await cp(join(ROOT, part), join(folder, part), {
       recursive: true,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { readdir, readFile } from 'node:fs/promises';
-import { Documents, DOMAINS, Proofs } from '../../../src/providers/registry/index.ts';
+import { Documents, DOMAINS } from '../../../src/providers/registry/index.ts';
 import { adapters } from '../../../src/providers/registry/registry.gen.ts';
 import { manifestChecks } from '../../support/peers/provider-suite.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
@@ -64,32 +64,6 @@ test('every fixture names its document, and how it was read', async () => {
   expect([...named].filter((name) => !OURS.has(name)).toSorted()).toEqual(Object.keys(documents).toSorted());
 });
 
-test('every proof names a registered provider and a test that covers it', async () => {
-  const proofs = Proofs.parse(
-    JSON.parse(await readFile(new URL('../../fixtures/providers/proven.json', import.meta.url), 'utf8')),
-  );
-  const known = new Set(adapters.map(({ domain, id }) => `${domain}/${id}`));
-  expect(Object.keys(proofs).filter((name) => !known.has(name))).toEqual([]);
-  for (const [name, tried] of Object.entries(proofs))
-    for (const { in: file } of tried) {
-      const text = await withList(new URL(`../../../${file}`, import.meta.url));
-      const id = name.split('/')[1]!;
-      expect([
-        name,
-        file,
-        text.includes('describePeer(') || text.includes('startSandbox('),
-        text.includes(`'${id}'`),
-      ]).toEqual([name, file, true, true]);
-    }
-});
-
-/** A test, with the list of oracles that it goes through. */
-async function withList(file: URL): Promise<string> {
-  const text = await readFile(file, 'utf8');
-  const [, list] = /from '(.*-oracles\.ts)'/.exec(text) ?? [];
-  return list === undefined ? text : text + (await readFile(new URL(list, file), 'utf8'));
-}
-
 /** Lines of the adapters of each domain, shortest first. */
 const lengths = new Map<string, number[]>();
 const linesOf = async (url: URL) => (await readFile(url, 'utf8')).split('\n').length - 1;
@@ -105,9 +79,39 @@ for (const [domain, unsorted] of lengths) {
   );
 }
 
-test('adapters and families of networks have at most 200 lines', async () => {
+test('networks have at most 200 lines in a file, half of them at most 60, and nine of ten at most 130', async () => {
   const folder = new URL('social/', SOURCES);
   const files = (await readdir(folder)).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
   const counted = await Promise.all(files.map(async (name) => ({ name, lines: await linesOf(new URL(name, folder)) })));
   expect(counted.filter(({ lines }) => lines > 200)).toEqual([]);
+  const networks = counted.filter(({ name }) => /\.v\d+\.ts$/.test(name));
+  const within = (most: number) => networks.filter(({ lines }) => lines <= most).length / networks.length;
+  expect(networks.length).toBeGreaterThan(35);
+  expect(within(60)).toBeGreaterThanOrEqual(0.5);
+  expect(within(130)).toBeGreaterThanOrEqual(0.9);
+});
+
+test('169 are registered, as many in each domain as the specification has, beside those that a setting adds [PV2]', () => {
+  const registered = adapters.filter(({ optional }) => optional === undefined);
+  const counts = DOMAINS.map((domain) => [domain, registered.filter((one) => one.domain === domain).length]);
+  expect(Object.fromEntries(counts)).toEqual({
+    ai: 30,
+    auth: 6,
+    contentpack: 4,
+    email: 7,
+    media: 36,
+    shortlink: 20,
+    social: 36,
+    storage: 14,
+    vpn: 16,
+  });
+  expect(registered).toHaveLength(169);
+  expect(registered.filter(({ version }) => version !== 'v1')).toEqual([]);
+  const added = adapters.filter(({ optional }) => optional !== undefined);
+  expect(added.map(nameOf).toSorted()).toEqual([
+    'auth/facebook@v1',
+    'auth/linkedin@v1',
+    'auth/x@v1',
+    'social/sandbox@v1',
+  ]);
 });
