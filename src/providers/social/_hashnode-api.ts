@@ -2,11 +2,12 @@ import { z } from 'zod';
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
 import { failureAt } from './_failures.ts';
 
-/** Codes of errors. INTERNAL_SERVER_ERROR is not among them: it says nothing about what was done. */
+/** Codes of errors. INTERNAL_SERVER_ERROR says nothing about what was done. */
 const CODES: Readonly<Record<string, ProviderFailure>> = {
   UNAUTHENTICATED: 'reauthorize',
   FORBIDDEN: 'rejected',
   BAD_USER_INPUT: 'rejected',
+  INTERNAL_SERVER_ERROR: 'lost',
 };
 export const failure = z.union([
   failureAt('errors.0.extensions.code', CODES),

@@ -21,6 +21,12 @@ describe('sentenceOf', () => {
     ],
     ['a code and its description', { error: 'invalid_grant', error_description: 'Gone' }, ': invalid_grant: Gone'],
     ['a problem document', { title: 'Forbidden', detail: 'No', status: 403 }, ': Forbidden: No'],
+    [
+      'a problem document without the address of its type',
+      { type: 'https://api.example/problems/no', title: 'Forbidden', detail: 'No', instance: 'about:blank' },
+      ': Forbidden: No',
+    ],
+    ['the words beside a status', { meta: { status: 401, msg: 'Unauthorized' }, response: [] }, ': Unauthorized'],
     ['a text said twice once', { error: { message: 'No' }, message: 'No' }, ': No'],
     ['a plain text', ' not\n\n found ', ': not found'],
     ['no mark that turns what stands around it', { message: 'No \u202Eti\u0000' }, ': No ti'],

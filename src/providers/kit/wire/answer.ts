@@ -46,6 +46,7 @@ const PLACES: readonly (readonly string[])[] = [
   ['error', 'message'],
   ['error', 'error_msg'],
   ['base_resp', 'status_msg'],
+  ['meta', 'msg'],
   ['detail', 'error'],
   ['detail', 'message'],
   ['detail', '*', 'msg'],
@@ -55,6 +56,8 @@ const PLACES: readonly (readonly string[])[] = [
 ];
 const MOST_ENTRIES = 5;
 const MOST_WORDS = 200;
+/** Such as the `type` of a problem (RFC 9457 3.1.1): it names a page about the reason, which the other fields tell. */
+const ADDRESS = /^(?:about:blank|https?:\/\/\S+)$/;
 
 const at = (values: readonly unknown[], name: string): unknown[] =>
   name === '*'
@@ -64,7 +67,7 @@ const at = (values: readonly unknown[], name: string): unknown[] =>
 function reasonsIn(body: object): string[] {
   const nested = PLACES.flatMap((place) => place.reduce(at, [body]));
   const said = [...nested, ...Object.values(body)].filter((value): value is string => typeof value === 'string');
-  return [...new Set(said)];
+  return [...new Set(said)].filter((text) => !ADDRESS.test(text));
 }
 
 /**

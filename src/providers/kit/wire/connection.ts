@@ -139,9 +139,9 @@ export function openConnection({ manifest, clock, values, token, app, secrets }:
       if (accepts?.includes(status)) return undefined;
       if (status >= 200 && status < 300) {
         const inside = manifest.errorInside?.safeParse(bodyOf(answer));
-        return inside?.success
-          ? connection.fail(inside.data, `refused${words(answer)}`, { retryAfterMs: waitOf(inside.data, answer) })
-          : undefined;
+        if (!inside?.success) return undefined;
+        const failure = inside.data === 'lost' && !creates ? 'unavailable' : inside.data; // a read makes nothing
+        return connection.fail(failure, `refused${words(answer)}`, { retryAfterMs: waitOf(failure, answer) });
       }
       if (status < 400)
         return connection.fail('rejected', `sends us elsewhere (${status}): check the address of the server`);

@@ -106,6 +106,17 @@ describe('a refusal', () => {
       });
     }
   });
+
+  test('inside a 200 that leaves open what was done is of no matter to a read', async () => {
+    const errorInside = z.object({ error: z.literal('internal') }).transform(() => 'lost' as const);
+    answers(200, { error: 'internal' });
+    await expect(open({ errorInside }).get('/', anything)).rejects.toMatchObject({
+      failure: 'unavailable',
+      message: expect.stringContaining('refused: internal'),
+    });
+    const made = open({ errorInside }).post('/', anything, { creates: true });
+    await expect(made).rejects.toMatchObject({ failure: 'lost' });
+  });
 });
 
 describe('credentials', () => {
