@@ -89,5 +89,5 @@ describe('the networks of the specification', () => {
 // Nostr speaks sockets: its server in the tests (`social-servers`) and `nostr-talk.test.ts` show it.
 await describeProviders(socialSuite, {
   without: ['sandbox', 'nostr'],
-  beyond: ['prepare', 'poll', 'plugs'],
+  beyond: ['prepare', 'plugs'],
 });

@@ -26,6 +26,7 @@ import {
   type Exchange,
   type LocalProviders,
   type ProviderFixture,
+  type Says,
   sharedWire,
   type Suite,
 } from './provider-suite.ts';
@@ -325,9 +326,16 @@ export const socialSuite: Suite<SocialAdapter, Port, SocialFixture> = {
   ],
 };
 
+/** Ends of a poll other than a post that is out. */
+const FAILED = ['rejected', 'expired'];
+/** Whether a body tells a reason; a page of HTML does not. */
+const hasWords = ({ json, text = '' }: Says): boolean => json !== undefined || (text !== '' && !text.startsWith('<'));
+
 /** What the operations cannot tell: every tool has a case, every login is shown, wrong settings are named. */
 function ownChecks(adapter: SocialAdapter, fixture: SocialFixture): Check[] {
-  const { cases, values } = fixture;
+  const { cases, refusals, values } = fixture;
+  const refused = (name: string) =>
+    refusals.filter(({ operation }) => operation === name).map(({ failure }) => failure);
   const shown = new Set(cases.map(({ operation }) => operation));
   const { login } = adapter;
   const usable = (cases.find(({ operation }) => operation === 'publish')!.input as PostInput).settings ?? {};
@@ -353,6 +361,17 @@ function ownChecks(adapter: SocialAdapter, fixture: SocialFixture): Check[] {
           if (adapter[name === 'findComment' ? 'comment' : 'repost']?.find) wanted.push(name);
         if (adapter.choose) wanted.push('choose');
         expect(['profile', ...wanted].filter((name) => !shown.has(name))).toEqual([]);
+        if (wanted.includes('refresh')) expect(refused('refresh')).toContain('reauthorize');
+      },
+    },
+    {
+      name: 'has a failure of its poll, and the sentence of every refusal that has words',
+      async run() {
+        const polls = cases.filter(({ operation }) => operation === 'poll');
+        const isBad = ({ result }: Case) => Object.keys(Object(result)).some((key) => FAILED.includes(key));
+        expect(adapter.capabilities.includes('poll')).toBe(polls.some(isBad) || refused('poll').length > 0);
+        const silent = refusals.filter(({ says, sentence }) => hasWords(says) && sentence === undefined);
+        expect(silent.map(({ name, operation }) => `${operation}: ${name}`)).toEqual([]);
       },
     },
     {
