@@ -100,7 +100,7 @@ async function sourceOf(file: Media) {
 async function reelOf(file: Media, { is_trial_reel: isTrial, graduation_strategy: strategy, audio }: Typed) {
   const { coverAtMs } = file;
   const cover = await fittedCover(file, PICTURE);
-  const ofFrame = coverAtMs !== undefined && { thumb_offset: coverAtMs };
+  const ofFrame = coverAtMs !== undefined && { thumb_offset: String(coverAtMs) };
   return {
     ...(cover?.publicUrl === undefined ? ofFrame : { cover_url: cover.publicUrl }),
     ...(isTrial && { trial_params: { graduation_strategy: strategy ?? 'MANUAL' } }),

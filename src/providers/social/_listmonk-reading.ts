@@ -39,7 +39,7 @@ export const listmonkReading = {
       return data.results.map(({ id, name }) => ({ id: String(id), name }));
     }),
     templates: listing('Names the templates of campaigns', async ({ http }) => {
-      const { data } = await http.get('/templates', Templates);
+      const { data } = await http.get('/templates?no_body=true', Templates);
       return data.filter(({ type }) => type !== 'tx').map(({ id, name }) => ({ id: String(id), name }));
     }),
   },

@@ -13,6 +13,8 @@ export interface Operation {
   base?: string;
   path: RegExp;
   query: Named;
+  /** Faults of the values in a query. */
+  judgeQuery?: (query: URLSearchParams) => string[];
   /** Of a form, and of a form with files. */
   form?: Named;
   multipart?: Named;
@@ -25,14 +27,14 @@ interface Named {
   known: ReadonlySet<string>;
   required: readonly string[];
 }
-type Schema = Record<string, unknown>;
+export type Schema = Record<string, unknown>;
 
-const NONE: Named = { known: new Set(), required: [] };
-const named = (fields: readonly { name: string; required?: boolean | undefined }[]): Named => ({
+export const NONE: Named = { known: new Set(), required: [] };
+export const named = (fields: readonly { name: string; required?: boolean | undefined }[]): Named => ({
   known: new Set(fields.map(({ name }) => name)),
   required: fields.flatMap(({ name, required }) => (required ? [name] : [])),
 });
-const pattern = (template: string): RegExp =>
+export const pattern = (template: string): RegExp =>
   new RegExp(`^${template.replace(/[.*+?^$()[\]|\\]/g, '\\$&').replace(/\{[^}]+\}/g, '[^/]+')}/?$`);
 const read = (file: string): unknown => {
   const path = apiDocument(file);
@@ -41,26 +43,32 @@ const read = (file: string): unknown => {
   return file.endsWith('.json') ? JSON.parse(text) : parse(text);
 };
 
-const Parameter = z.object({ name: z.string(), in: z.string(), required: z.boolean().optional() });
+const Parameter = z.object({
+  name: z.string(),
+  in: z.string(),
+  required: z.boolean().optional(),
+  type: z.string().optional(),
+});
 const Content = z.record(z.string(), z.object({ schema: z.unknown() }));
 const Servers = z.array(z.object({ url: z.string() })).optional();
 const Described = z.object({
   servers: Servers,
+  consumes: z.array(z.string()).default([]),
   parameters: z.array(z.record(z.string(), z.unknown())).default([]),
   requestBody: z.object({ content: Content }).optional(),
   responses: z.record(z.string(), z.object({ content: Content.optional() }).catch({})).default({}),
 });
 const OpenApi = z.object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) });
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
-const pointer = (...steps: string[]) =>
+export const pointer = (...steps: string[]) =>
   `#/${steps.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
-const worded = (errors: readonly ErrorObject[] | null | undefined) =>
+export const worded = (errors: readonly ErrorObject[] | null | undefined) =>
   (errors ?? [])
     .slice(0, 3)
     .map(({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`);
 
-/** A document of OpenAPI 3 or Swagger 2. */
-export function openApi(file: string): Operation[] | undefined {
+/** A document of OpenAPI 3 or Swagger 2. `apart`: a parameter that may be a header instead, as a token. */
+export function openApi(file: string, apart?: string): Operation[] | undefined {
   const raw = read(file);
   if (raw === undefined) return undefined;
   const options = { strict: false, validateSchema: false, validateFormats: false, logger: false } as const;
@@ -102,6 +110,13 @@ export function openApi(file: string): Operation[] | undefined {
     return properties && named(Object.keys(properties).map((name) => ({ name, required: required.includes(name) })));
   };
 
+  /** Of a body in JSON that Swagger 2 describes by the fields of a form. */
+  const judgeOfFields = (fields: readonly z.output<typeof Parameter>[]) => {
+    const properties = Object.fromEntries(fields.map(({ name, type }) => [name, { type }]));
+    const { required } = named(fields);
+    const validate = asked.compile({ type: 'object', properties, required, additionalProperties: false });
+    return (body: unknown) => (validate(body) ? [] : worded(validate.errors));
+  };
   const formsOf = (content: z.output<typeof Content>) => {
     const form = fieldsOf(content['application/x-www-form-urlencoded']?.schema);
     const multipart = fieldsOf(content['multipart/form-data']?.schema);
@@ -111,10 +126,13 @@ export function openApi(file: string): Operation[] | undefined {
   return Object.entries(OpenApi.parse(raw).paths).flatMap(([path, item]) =>
     METHODS.flatMap((method) => {
       if (!item[method]) return [];
-      const { servers, parameters, requestBody, responses } = Described.parse(item[method]);
+      const { servers, consumes, parameters, requestBody, responses } = Described.parse(item[method]);
       const own = servers ?? Servers.parse(item['servers']);
       const shared = z.array(z.record(z.string(), z.unknown())).catch([]).parse(item['parameters']);
-      const all = z.array(Parameter).parse([...shared, ...parameters].map(deref));
+      const all = z
+        .array(Parameter)
+        .parse([...shared, ...parameters].map(deref))
+        .filter(({ name }) => name !== apart);
       const content = requestBody?.content ?? {};
       const json = Object.keys(content).find((type) => type.startsWith('application/json'));
       const success = Object.keys(responses).find(
@@ -127,6 +145,7 @@ export function openApi(file: string): Operation[] | undefined {
         path: pattern(path),
         query: named(all.filter((one) => one.in === 'query')),
         ...(fields.length > 0 && { form: named(fields), multipart: named(fields) }),
+        ...(consumes.includes('application/json') && { judge: judgeOfFields(fields) }),
         ...formsOf(content),
         ...(json && { judge: judge(asked, pointer('paths', path, method, 'requestBody', 'content', json, 'schema')) }),
         ...(success && {
@@ -270,7 +289,7 @@ export function botApi(file: string): Operation[] | undefined {
   });
 }
 
-const namesOf = ({ known, required }: Named, names: readonly string[], what: string): string[] => [
+export const namesOf = ({ known, required }: Named, names: readonly string[], what: string): string[] => [
   ...names.filter((name) => !known.has(name)).map((name) => `unknown ${what} ${name}`),
   ...required.filter((name) => !names.includes(name)).map((name) => `missing ${what} ${name}`),
 ];
@@ -281,6 +300,7 @@ interface Request {
   json?: unknown;
   form?: object;
   multipart?: object;
+  text?: unknown;
 }
 /** What a description has against a request below `base`, and against the answer to it. */
 export function faultsOf(
@@ -297,12 +317,14 @@ export function faultsOf(
   const told = `${asks.method} ${below(base) ?? asks.url}`;
   const found = operations.find((one) => one.method === asks.method && one.path.test(below(one.base ?? base) ?? ''));
   if (!found) return [`${told}: there is no such operation`];
-  const { query, judge, judgeAnswer } = found;
-  const sent = asks.form ?? asks.multipart;
-  const form = asks.form ? found.form : found.multipart;
+  const { query, judgeQuery, judge, judgeAnswer } = found;
+  const isEmpty = asks.json === undefined && asks.text === undefined;
+  const sent = asks.form ?? asks.multipart ?? (isEmpty ? {} : undefined);
+  const form = asks.multipart ? found.multipart : found.form;
   const { status = 200, json } = answer;
   return [
     ...namesOf(query, [...new Set(searchParams.keys())], 'parameter'),
+    ...(judgeQuery?.(searchParams) ?? []),
     ...(form && sent ? namesOf(form, Object.keys(sent), 'field') : []),
     ...(asks.json !== undefined && judge ? judge(JSON.parse(JSON.stringify(asks.json))) : []),
     ...(asks.json !== undefined && !judge ? ['there is no such body'] : []),

@@ -5,7 +5,7 @@ import type { SocialFixture } from '../../../support/peers/social-suite.ts';
 
 // Every request of a network's fixture, which the adapter sends field by field, against the official description of it.
 
-describe.each(NETWORKS_DESCRIBED)('$id by $document', ({ id, document, base, operations, beyond = {} }) => {
+describe.each(NETWORKS_DESCRIBED)('$id by $document at $base', ({ id, document, base, operations, beyond = {} }) => {
   const described = operations();
   (described ? test : test.skip)(`is asked as ${document} says`, async () => {
     const fixture = ((await import(`../../../fixtures/providers/social/${id}.ts`)) as { default: SocialFixture })
