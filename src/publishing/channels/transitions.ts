@@ -183,7 +183,7 @@ export async function pauseQueue(
   await sql`
     with channel as (
       update channels
-      set next_due_at = null, reminder_due_at = null, updated_at = now()
+      set next_due_at = null, reminder_due_at = null, due_version = due_version + 1, updated_at = now()
       where org_id = ${orgId}
         and deleted_at is null
         and not disabled

@@ -166,6 +166,10 @@ const inputOf = (sql: Sql, input: Fragment): Fragment => sql`
           retryable boolean, forgets boolean, "claimsNext" boolean, rests boolean
         )`;
 
+/**
+ * Without channels that have got another `due_version` since the snapshot of this statement was taken: that shows their
+ * organization as it was before, though it may be enabled or disabled by now.
+ */
 const lockedChannels = (sql: Sql): Fragment => sql`
         select c.*
         from (select distinct "orgId", "channelId" from input order by "channelId") i
@@ -174,19 +178,15 @@ const lockedChannels = (sql: Sql): Fragment => sql`
           from channels c
           where c.id = i."channelId"
             and c.org_id = i."orgId"
+            and c.due_version = (select s.due_version from channels s where s.id = c.id) -- c: once locked, the newest
           for no key update of c
           skip locked
         ) c`;
 
-/** Whether somebody else has the channel of `i` locked; `k` is its row where this statement has it. */
+/** The channel of `i` is there, and somebody else has it locked or has changed it; `k` is its row otherwise. */
 const isLocked = (sql: Sql): Fragment => sql`
         k.id is null
-          and exists (
-            select
-            from channels c
-            where c.id = i."channelId"
-              and c.org_id = i."orgId"
-          )`;
+          and exists (select from channels c where c.id = i."channelId" and c.org_id = i."orgId")`;
 
 /** The items of a thread that wait for one that is published have their time; `is_paused`: and wait from now on. */
 const openNextItems = (sql: Sql): Fragment => sql`

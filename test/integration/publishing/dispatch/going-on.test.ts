@@ -1,5 +1,5 @@
 // oxlint-disable max-lines -- one host and one database serve all cases
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import postgres from 'postgres';
 import type { Database, Sql } from '../../../../src/platform/db/index.ts';
 import { systemClock } from '../../../../src/platform/kernel/index.ts';
@@ -345,6 +345,42 @@ test('a result refused by the database fails alone: the others of its commit are
   expect(await slotOf(bad.channelId)).toMatchObject({ postId: bad.ids[0] });
   expect(await stateOf(db.sql, bad.ids[0]!)).toMatchObject({ detail: 'publishing', attempt: 1 });
   expect(await stateOf(db.sql, bad.ids[1]!)).toMatchObject({ detail: 'scheduled', attempt: 0 });
+});
+
+describe('the statement of a result whose snapshot is older than a change of its organization', () => {
+  const HELD = 1;
+  let held: postgres.Sql<{}>;
+  /** Statements of this connection that find `HELD` locked wait when they look for a channel, their snapshots taken. */
+  beforeAll(async () => {
+    await db.sql.unsafe(`
+      create function wait_for_test() returns boolean language plpgsql as $$
+        begin perform pg_advisory_xact_lock_shared(${HELD}); return true; end $$;
+      create policy wait_for_test on channels using (wait_for_test());
+      alter table channels enable row level security;
+      grant select on all tables in schema public to pg_write_all_data`);
+    held = postgres({ ...host.sql.options, max: 1 } as unknown as postgres.Options<{}>);
+    await held`set role pg_write_all_data`; // policies are for others than the owner
+  });
+  afterAll(async () => held.end());
+
+  test.each([
+    { is: 'enabled', disabled: false, detail: 'retrying' },
+    { is: 'disabled', disabled: true, detail: 'paused' },
+  ])('writes what holds of one that is $is meanwhile: its post is $detail [S211]', async ({ disabled, detail }) => {
+    const { orgId, ids, claimed } = await begun(1);
+    const setDisabled = (wish: boolean) =>
+      host.admin.orgs.change({ userId: null, impersonatorId: null, ip: null }, orgId, { disabled: wish });
+    await setDisabled(!disabled);
+    let results: ReturnType<typeof settleOn>;
+    await db.sql.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(${HELD})`;
+      results = settleOn(held, { claimed, outcome: { kind: 'unavailable', message: 'busy' } });
+      await eventually('it has begun', async () => (await waitingOnLock(db.sql)) === 1);
+      await setDisabled(disabled);
+    });
+    expect(await results!).toMatchObject([{ status: 'fulfilled', value: { lookUpAt: null } }]);
+    expect(await stateOf(db.sql, ids[0]!)).toMatchObject({ state: 'QUEUE', detail });
+  });
 });
 
 test('the rows that joins compare in vain do not grow with the square of the results in one commit', async () => {
