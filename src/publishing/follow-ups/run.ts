@@ -33,14 +33,15 @@ async function runOne(deps: FollowUpsDeps, followUp: FollowUp): Promise<Date | u
 
 async function write(deps: FollowUpsDeps, followUp: FollowUp, result: FollowUpResult): Promise<Date | undefined> {
   const { sql, clock, log } = deps;
-  const { id, orgId, attempt, incarnation, plug } = followUp;
+  const { id, orgId, postId, kind, attempt, incarnation, plug } = followUp;
   const plugTitle = plugOf(deps, followUp)?.title ?? plug;
   for (let tries = 0; ; tries++) {
     try {
-      const written = await writeResult(sql, { id, orgId, attempt, incarnation, plugTitle, ...result });
+      const key = { id, orgId, postId, kind, attempt, incarnation };
+      const written = await writeResult(sql, { ...key, plugTitle, ...result });
       return written?.due ?? undefined;
     } catch (error) {
-      log.warn({ err: error, postId: followUp.postId, tries }, 'writing what became of a follow-up failed, repeated');
+      log.warn({ err: error, postId, tries }, 'writing what became of a follow-up failed, repeated');
       if (tries >= WRITES || isFinal(error)) throw error;
       await clock.sleep(Math.min(100 * 2 ** tries, 5_000));
     }

@@ -1,6 +1,6 @@
-import { type Fragment, groupCommit, prepared, type Sql } from '../../platform/db/index.ts';
+import { type Fragment, groupCommit, LOCKED, prepared, type Sql } from '../../platform/db/index.ts';
 import { announce } from '../../platform/outbox/index.ts';
-import { postFact, timeline, withChannel } from '../posts/index.ts';
+import { postFact, timeline, touchPosts, withChannel } from '../posts/index.ts';
 import type { FollowUp } from './row.ts';
 import type { FollowUpResult } from './rules.ts';
 
@@ -8,22 +8,31 @@ import type { FollowUpResult } from './rules.ts';
 const LOGIN_HOURS = 24;
 
 /** `plugTitle`: for people; null of what is no plug. */
-type Written = Pick<FollowUp, 'id' | 'orgId' | 'attempt' | 'incarnation'> & {
+type Written = Pick<FollowUp, 'id' | 'orgId' | 'postId' | 'kind' | 'attempt' | 'incarnation'> & {
   plugTitle: string | null;
 } & FollowUpResult;
 
-const write = prepared<{ input: string }, { n: number; due: Date | null }>(
+/** Posts are locked before what follows them, as everywhere, and none is waited for: others lock many in no order. */
+const write = prepared<{ input: string }, { n: number; written: boolean; locked: boolean; due: Date | null }>(
   (sql, value) => sql`
     with input as (${inputOf(sql, value('input'))}
+    ), commented as materialized (
+      select p.id
+      from posts p
+      where p.id in (select "postId" from input where kind = 'first_comment')
+        and p.org_id in (select "orgId" from input)
+      for no key update
+      skip locked
     ), locked as materialized (
       select f.id
       from post_follow_ups f
       where f.id in (select id from input)
         and f.org_id in (select "orgId" from input)
+        and (f.kind <> 'first_comment' or f.post_id in (select id from commented))
       order by f.id
       for no key update
     ), written as (${writeAll(sql)}
-    ), ${timeline(sql, {
+    ), ${touchPosts(sql, sql`(select * from written where follow_up = 'first_comment')`)}, ${timeline(sql, {
       from: sql`written where message is not null and follow_up <> 'reply'`,
       kind: sql`case follow_up when 'first_comment' then 'first_comment' else 'plug' end`,
       message: sql`message`,
@@ -31,8 +40,11 @@ const write = prepared<{ input: string }, { n: number; due: Date | null }>(
         when plug is null then '{}'
         else jsonb_build_object('plug', plug, 'integrationId', channel_id) end, '{}')`,
     })}, ${announceEnds(sql)}
-    select n, due_at as due
-    from written`,
+    select i.n, w.n is not null as written, w.due_at as due, i.kind = 'first_comment'
+        and i."postId" not in (select id from commented)
+        and exists (select from posts p where p.id = i."postId" and p.org_id = i."orgId") as locked
+    from input i
+    left join written w on w.n = i.n`,
 );
 
 /**
@@ -40,19 +52,23 @@ const write = prepared<{ input: string }, { n: number; due: Date | null }>(
  * and the host's own; answers when the next step is due (null: none), or undefined where it is another's.
  */
 export const writeResult = groupCommit(
-  async (sql: Sql, results: readonly Written[]): Promise<({ due: Date | null } | undefined)[]> => {
+  async (sql: Sql, results: readonly Written[]): Promise<({ due: Date | null } | undefined | typeof LOCKED)[]> => {
     const input = results.map((one, n) => ({ ...one, n }));
     const rows = await write(sql, { input: JSON.stringify(input) });
-    const found = new Map(rows.map(({ n, due }) => [n, { due }]));
-    return results.map((_, n) => found.get(n));
+    const found = new Map(rows.map((row) => [row.n, row]));
+    return results.map((_, n) => {
+      const { written, locked, due } = found.get(n)!; // a row for each
+      return locked ? LOCKED : written ? { due } : undefined;
+    });
   },
 );
 
 const inputOf = (sql: Sql, input: Fragment): Fragment => sql`
         select *
         from json_to_recordset(${input}::text::json) as t (
-          n int, id uuid, "orgId" uuid, attempt int, incarnation text, state text, error text, "dueInMs" float8,
-          login boolean, circuit boolean, failed boolean, lost boolean, "releaseId" text, "releaseUrl" text, message text, data jsonb, "plugTitle" text
+          n int, id uuid, "orgId" uuid, "postId" uuid, kind text, attempt int, incarnation text, state text, error text,
+          "dueInMs" float8, login boolean, circuit boolean, failed boolean, lost boolean, "releaseId" text,
+          "releaseUrl" text, message text, data jsonb, "plugTitle" text
         )`;
 
 const writeAll = (sql: Sql): Fragment => sql`

@@ -42,7 +42,7 @@ export { type BriefPost, type PostRow, STATES } from './reading/row.ts';
 export type { TimelineRow } from './reading/timeline.ts';
 export { dropPosts, pausePosts, resumePosts } from './bulk.ts';
 export { catchUpStopped } from './dispatch/catch-up.ts';
-export { insertTimeline, postFact, timeline, withChannel } from './journal.ts';
+export { insertTimeline, postFact, timeline, touchPosts, withChannel } from './journal.ts';
 export { postsRetention } from './retention.ts';
 export { braked, inFlight, labelsOf, orgIsDisabled, published, queued } from './state.ts';
 export { BrakeTarget, marksOfNewChannel } from './brake/brakes.ts';

@@ -31,6 +31,16 @@ export function insertTimeline(sql: Sql, first: Entry, ...more: readonly Entry[]
         data)${more.reduce((all, entry) => sql`${all} union all ${rows(entry)}`, rows(first))}`;
 }
 
+/** The CTE `touched`: the posts of `from (org_id, id)`, which are locked, show something else of what follows them. */
+export const touchPosts = (sql: Sql, from: Fragment): Fragment => sql`
+    touched as (
+      update posts p
+      set updated_at = now()
+      from ${from} f
+      where p.id = f.id
+        and p.org_id = f.org_id
+    )`;
+
 /** The rows of a CTE with the columns of the use `fact`, each with its channel, which stands in `channel` as well. */
 export const withChannel = (sql: Sql, from: Fragment, channel: Fragment = sql`channels`): Fragment => sql`(
         select f.*, c.provider_id, c.name as channel_name

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { newId, systemClock } from '../../../../src/platform/kernel/index.ts';
+import { readChangeCounter } from '../../../../src/platform/db/index.ts';
+import { newId, ProviderError, systemClock } from '../../../../src/platform/kernel/index.ts';
 import type { AttemptOutcome, ClaimedPost, NewPost } from '../../../../src/publishing/posts/index.ts';
 import { noEngine } from '../../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
+import { settles } from '../../../support/wire/settles.ts';
+import { type BelowPosts, belowPosts, followUpsOf } from '../../../support/worlds/publishing/follow-ups.ts';
 import { newPost, openNetwork, openPublishing, seedOrg, stateOf } from '../../../support/worlds/publishing/world.ts';
 
 // `updatedAt` of a post, by which clients and calendars tell what has changed: each step of its way moves it.
@@ -10,8 +13,11 @@ import { newPost, openNetwork, openPublishing, seedOrg, stateOf } from '../../..
 const HOUR = 3_600_000;
 let db: TestDatabase;
 let host: Awaited<ReturnType<typeof openHost>>;
+const network = openNetwork();
+let below: BelowPosts;
 beforeAll(async () => {
   db = await testDatabase();
+  below = belowPosts(network);
   host = await openHost();
 });
 afterAll(async () => {
@@ -27,7 +33,7 @@ async function openHost() {
     heartbeatAgeMs: () => 0,
     steadySince: () => 0,
   };
-  const context = await openPublishing({ url: db.url, network: openNetwork(), engine: { ...noEngine, engine } });
+  const context = await openPublishing({ url: db.url, network, engine: { ...noEngine, engine } });
   await db.sql`
     insert into actor_hosts (incarnation, engine, address, types, last_heartbeat)
     values (${context.incarnation}, 'dapr', 'x', '{}', now())`;
@@ -114,4 +120,50 @@ test('a series that is moved to a later date has changed, with the items behind 
     host.posts.judgeMissed({ beganAt: systemClock.in(-80 * HOUR), endedAt: systemClock.in(0) }),
   );
   expect(changed).toEqual([0, 1]);
+});
+
+/** A post that is out, whose first comment is due; `follow` makes that. */
+async function commented() {
+  const { orgId, ids, changedBy, claim } = await thread(1, { settings: { firstComment: 'First' } });
+  const claimed = await claim();
+  await host.posts.settleAndClaim(claimed, out(claimed));
+  const stateOfComment = async () => (await followUpsOf(db.sql, ids[0]!))[0]!.state;
+  return { orgId, postId: ids[0]!, changedBy, stateOfComment, follow: () => host.followUps.follow(orgId, ids[0]!) };
+}
+
+test.each([
+  { end: 'is posted', state: 'posted', behave: undefined },
+  {
+    end: 'has failed',
+    state: 'failed',
+    behave: () => Promise.reject(new ProviderError('rejected', 'No comments here')),
+  },
+])('a post whose first comment $end has changed, and so have the tags of lists', async ({ state, behave }) => {
+  const { orgId, postId, changedBy, follow } = await commented();
+  below.behave = behave;
+  const { changed, answer } = await changedBy(async () => {
+    const before = await readChangeCounter(db.sql, orgId);
+    await follow();
+    return [before, await readChangeCounter(db.sql, orgId)];
+  });
+  expect(changed).toEqual([0]);
+  expect(answer[1]).not.toBe(answer[0]);
+  expect((await host.posts.getPost(orgId, postId))[0]).toMatchObject({ firstComment: { state } });
+});
+
+test('a post that is locked keeps the result of its own first comment waiting, and that of no other', async () => {
+  below.behave = undefined;
+  const [held, free] = [await commented(), await commented()];
+  const made = (postId: string) => below.made.some((one) => one.below === `r-${postId}`);
+  let followed: Promise<unknown>;
+  await db.sql.begin(async (tx) => {
+    await tx`select from posts where id = ${held.postId} for no key update`;
+    followed = held.follow();
+    await settles(() => expect(made(held.postId)).toBe(true));
+    await free.follow();
+    expect(await free.stateOfComment()).toBe('done');
+    expect(await held.stateOfComment()).toBe('sending');
+  });
+  await followed!;
+  expect(await held.stateOfComment()).toBe('done');
 });
