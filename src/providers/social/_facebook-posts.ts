@@ -6,6 +6,7 @@ import { type Edge, findVideo, finishVideo, pollVideo, prepareVideo, Saved } fro
 import { fitted } from './_files.ts';
 import { sinceThen } from './_lists.ts';
 import { Id, listOf, removeNode } from './_meta-graph.ts';
+import { addressOf } from './_shared.ts';
 
 export const Settings = z.looseObject({
   url: Canonical,
@@ -26,6 +27,7 @@ interface Call {
   account: string;
 }
 export const Linked = Id.extend({ permalink_url: z.url().nullish() });
+const LINKED = { fields: 'id,permalink_url' };
 export const published = ({ id, permalink_url: url }: z.output<typeof Linked>): Published => ({ id, url: url ?? '' });
 
 export const PHOTO_RULES = { maxBytes: 4_000_000, types: ['image/jpeg', 'image/png', 'image/gif'] };
@@ -108,8 +110,7 @@ export const facebookPosts = {
       return storyAt(await http.post(`/${account}/photo_stories`, Told, { json, creates: true }));
     }
     const json = { ...(post.text && { message: post.text }), ...attached(state.photos, settings) };
-    const query = { fields: 'id,permalink_url' };
-    return published(await http.post(`/${account}/feed`, Linked, { query, json, creates: true }));
+    return published(await http.post(`/${account}/feed`, Linked, { query: LINKED, json, creates: true }));
   },
   poll: ({ saved, settings, ...call }) => pollVideo({ ...call, state: Saved.parse(saved), edge: edgeOf(settings) }),
   async find(call) {
@@ -119,4 +120,13 @@ export const facebookPosts = {
     return call.settings.post_type === 'story' ? findStory(call, state.photos[0] ?? '') : ownPosts(call);
   },
   remove: ({ http, published: { id } }) => removeNode(http, id),
+  /** A page cannot share posts through the API: it posts a link to one. */
+  repost: {
+    once: 'at-most-once', // how a list shows a link to a post of Facebook is documented nowhere
+    unless: [{ post_type: 'story' }], // gone after a day
+    async send({ http, account, repost }) {
+      const json = { link: addressOf(repost.published) };
+      return published(await http.post(`/${account}/feed`, Linked, { query: LINKED, json, creates: true }));
+    },
+  },
 } satisfies Operations<typeof Settings>;

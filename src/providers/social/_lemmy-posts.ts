@@ -3,11 +3,12 @@ import { singleLine } from '../kit/declare/setting-texts.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { Canonical, Title, withPictures } from './_articles.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
-import type { Media, Operations } from './_contract.ts';
+import type { Media, Operations, Repost } from './_contract.ts';
 import { fitted, uploadEach } from './_files.ts';
 import { Absent, api, commentAt, CommentReply, imageAt, postAt, PostReply } from './_lemmy-api.ts';
 import type { credentials } from './_lemmy-login.ts';
 import { idHere, ownComments, ownPosts } from './_lemmy-reading.ts';
+import { addressOf } from './_shared.ts';
 
 export const IMAGE_TYPES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'];
 /** Greatest number of characters of an alternative text. */
@@ -36,6 +37,12 @@ async function uploaded(http: Http, values: { service: string }, item: Media): P
   const file = await fitted(item, { types: IMAGE_TYPES });
   return http.post(api(values).image, imageAt(values.service), { multipart: { 'images[]': file } });
 }
+
+/** Where a post is repeated: a post of its own, with its own title, in one community. */
+const targetOf = ({ fields = {} }: Repost) => ({
+  id: Number(fields['community']),
+  title: (fields['title'] ?? '').trim(),
+});
 
 /** Posts of a community, and comments. */
 export const lemmyPosts = {
@@ -87,5 +94,15 @@ export const lemmyPosts = {
       return commentAt(values.service, made.id);
     },
     find: (call) => ownComments(call),
+  },
+  repost: {
+    once: 'read-back',
+    async send({ http, values, repost }) {
+      const { id, title: name } = targetOf(repost);
+      const json = { name, community_id: id, url: addressOf(repost.published) };
+      const { post_view: made } = await http.post(`${api(values).at}/post`, PostReply, { json, creates: true });
+      return postAt(values.service, made.id);
+    },
+    find: ({ repost, ...call }) => ownPosts({ ...call, target: targetOf(repost), images: [] }),
   },
 } satisfies Operations<typeof Settings, typeof credentials>;

@@ -54,6 +54,16 @@ const text = (description: string): PlugField => ({
   placeholder: 'At least 3 characters',
   validation: '^[\\s\\S]{3,}$',
 });
+/** The place where the acting channel repeats a post. */
+export const place = (name: string, description: string, placeholder: string, validation: string): PlugField => ({
+  name,
+  type: 'text',
+  description,
+  placeholder,
+  validation,
+});
+export const titleField = (least: number, most: number): PlugField =>
+  place('title', 'Title of the new post', 'A title', `^[^\\r\\n]{${least},${most}}$`);
 /** Three looks, six hours apart. */
 const polled = { kind: 'auto', runEveryMilliseconds: HOURS_6, totalRuns: 3, disabled: false } as const;
 
@@ -75,15 +85,15 @@ const commentAtLikes = (network: string): AutoPlug => ({
   description: 'Writes a comment below a post of this channel when it has reached a number of likes.',
   fields: [likesAmount, text('Text of the comment')],
 });
-/** Other channels repeat the post. */
-const repostFrom = (network: string, pickIntegration: readonly string[]): PostPlug => ({
+/** Other channels repeat the post. `fields`: where, on a network whose channels post to more than one place. */
+const repostFrom = (network: string, pickIntegration: readonly string[], fields: readonly PlugField[]): PostPlug => ({
   kind: 'post',
   act: 'repost',
   identifier: `${network}-repost-from`,
   title: 'Repost from other channels',
   description: 'Reposts the post from other channels once it is published.',
   pickIntegration,
-  fields: [],
+  fields,
 });
 /** Other channels comment on the post. */
 const commentFrom = (network: string, pickIntegration: readonly string[]): PostPlug => ({
@@ -102,12 +112,18 @@ const PLUGS = {
   'repost-from': repostFrom,
   'comment-from': commentFrom,
 } as const;
-/** The plugs of a network. `from`: the networks whose channels can act for one of its posts. */
+/**
+ * The plugs of a network. `from`: the networks whose channels can act for one of its posts. `where`: the fields of
+ * `repost-from`. No repost from other channels have:
+ * - devto, hashnode and medium: a copy with a canonical address needs title and text, and a plug is handed neither;
+ * - discord: its API description has references of messages to what they answer only, and none that forwards.
+ */
 export const plugsOf = (
   network: string,
   names: readonly (keyof typeof PLUGS)[],
   from: readonly string[] = [network],
-): Plug[] => names.map((name) => PLUGS[name](network, from));
+  where: readonly PlugField[] = [],
+): Plug[] => names.map((name) => PLUGS[name](network, from, where));
 
 /** The same plugs where auto plugs look in another rhythm. */
 export const inRhythm = (

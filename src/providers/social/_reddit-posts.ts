@@ -6,7 +6,18 @@ import type { NewComment, Operations, Published } from './_contract.ts';
 import { uploadEach } from './_files.ts';
 import { sinceThen } from './_lists.ts';
 import { listOf, me, RAW, Said, secondsToDate } from './_reddit-reading.ts';
-import { answerOf, dataOf, filesOf, Saved, type Settings, SITE, submit, upload } from './_reddit-submit.ts';
+import {
+  answerOf,
+  crosspost,
+  dataOf,
+  filesOf,
+  Saved,
+  type Settings,
+  SITE,
+  submit,
+  targetOf,
+  upload,
+} from './_reddit-submit.ts';
 
 const POLL_MS = 10_000;
 /** By which the clock of Reddit may be behind ours. */
@@ -28,9 +39,8 @@ type Looking = { http: Http; since: Date };
 async function ownPosts({
   http,
   since,
-  settings: { subreddit },
-}: Looking & { settings: Settings }): Promise<Published[]> {
-  const [{ value: target }] = subreddit;
+  target,
+}: Looking & { target: { subreddit: string; title: string } }): Promise<Published[]> {
   const { name: user } = await me(http);
   const { data } = await http.get(`/user/${encodeURIComponent(user)}/submitted`, listOf(Own), {
     query: { ...RAW, sort: 'new', limit: String(NEWEST) },
@@ -79,11 +89,12 @@ export const redditPosts = {
   },
   async poll({ http, settings, saved }) {
     const sentAt = Saved.parse(saved).sentAt!; // `publish`
-    const own = await ownPosts({ http, settings, since: new Date(sentAt.getTime() - CLOCKS_MS) });
+    const since = new Date(sentAt.getTime() - CLOCKS_MS);
+    const own = await ownPosts({ http, target: settings.subreddit[0].value, since });
     return own[0] ?? { processingMs: POLL_MS };
   },
   async find({ clock, saved, ...call }) {
-    const own = await ownPosts(call);
+    const own = await ownPosts({ ...call, target: call.settings.subreddit[0].value });
     const { sentAt } = Saved.parse(saved);
     if (own.length === 0 && sentAt && clock.now().getTime() - sentAt.getTime() < SHOWN_WITHIN_MS)
       throw refused('unavailable', 'Reddit may show the post yet: one with files appears within minutes');
@@ -106,5 +117,10 @@ export const redditPosts = {
       return { id: name, url: SITE + permalink };
     },
     find: (call) => ownComments(call),
+  },
+  repost: {
+    once: 'read-back',
+    send: ({ http, repost }) => crosspost(http, repost),
+    find: ({ repost, ...call }) => ownPosts({ ...call, target: targetOf(repost) }),
   },
 } satisfies Operations<typeof Settings>;

@@ -6,7 +6,7 @@ import { networkId, singleLine } from '../kit/declare/setting-texts.ts';
 import { uploadWhole } from '../kit/protocols/upload/parts.ts';
 import type { Http } from '../kit/wire/http.ts';
 import { Canonical } from './_articles.ts';
-import type { Post, Published, SocialLine } from './_contract.ts';
+import type { Post, Published, Repost, SocialLine } from './_contract.ts';
 import { fitted, fittedCover } from './_files.ts';
 
 export const SITE = 'https://www.reddit.com';
@@ -71,6 +71,7 @@ const Lease = z.object({
   asset: z.object({ asset_id: z.string() }),
 });
 const Submitted = z.object({ id: z.string().optional(), name: z.string().optional(), url: z.string().nullish() });
+const Answer = answerOf(Submitted);
 
 /** Each post is of one type; without one its files and its address tell. */
 const typeOf = ({ type, url }: Target, { media }: Pick<Post, 'media'>) =>
@@ -122,15 +123,34 @@ export async function submit(
   const items = assets.map(({ id }) => ({ media_id: id, caption: '', outbound_url: '' }));
   const answer =
     type === 'media' && !isVideo && items.length > 1
-      ? await http.post('/api/submit_gallery_post.json', answerOf(Submitted), {
+      ? await http.post('/api/submit_gallery_post.json', Answer, {
           json: { ...common, sendreplies: true, items },
           creates: true,
         })
-      : await http.post('/api/submit', answerOf(Submitted), {
+      : await http.post('/api/submit', Answer, {
           form: { ...common, ...kinds[type], sendreplies: 'true', resubmit: 'true' },
           creates: true,
         });
+  return madeOf(answer);
+}
+
+function madeOf(answer: z.output<typeof Answer>): Published | undefined {
   const made = dataOf(answer);
   const id = made.name ?? made.id;
   return id === undefined ? undefined : { id: `t3_${id.replace(/^t3_/, '')}`, url: made.url ?? '' };
+}
+
+/** Where a post is repeated, and under which title. */
+export const targetOf = ({ fields = {} }: Repost) => ({
+  subreddit: fields['subreddit'] ?? '',
+  title: (fields['title'] ?? '').trim(),
+});
+/** Repeats a post of Reddit in a subreddit. */
+export async function crosspost(http: Http, repost: Repost): Promise<Published> {
+  const { subreddit: sr, title } = targetOf(repost);
+  const kind = { kind: 'crosspost', crosspost_fullname: repost.published.id };
+  const form = { api_type: 'json', sr, title, ...kind, sendreplies: 'true', resubmit: 'true' };
+  const made = madeOf(await http.post('/api/submit', Answer, { form, creates: true }));
+  if (!made) throw refused('lost', 'Reddit told no id of the crosspost');
+  return made;
 }

@@ -55,7 +55,12 @@ export async function addresses(http: Http): Promise<At> {
 export const join = (http: Http, channel: string) => http.post('/conversations.join', Done, { json: { channel } });
 
 /** Sends a text, below the message `thread_ts` where there is one. Answers the time of the message. */
-export async function sendText(http: Http, channel: string, { id, text }: Post, thread_ts?: string): Promise<string> {
+export async function sendText(
+  http: Http,
+  channel: string,
+  { id, text }: Pick<Post, 'id' | 'text'>,
+  thread_ts?: string,
+): Promise<string> {
   const json = {
     channel,
     text,
@@ -107,7 +112,7 @@ export async function sharedMessage(http: Http, saved: unknown): Promise<Publish
 /** The message of this channel, or of a thread in it, that has the id of the post. Throws when there are too many. */
 export async function ownMessage(
   http: Http,
-  { channel, ts, post, since }: { channel: string; ts: string | undefined; post: Post; since: Date },
+  { channel, ts, post, since }: { channel: string; ts: string | undefined; post: Pick<Post, 'id'>; since: Date },
 ): Promise<Published | undefined> {
   const path = ts === undefined ? '/conversations.history' : '/conversations.replies';
   const oldest = String(since.getTime() / 1_000);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Operations } from './_contract.ts';
+import { addressOf } from './_shared.ts';
 import {
   addresses,
   Done,
@@ -43,5 +44,18 @@ export const slackPosts = {
       return at(channel, await sendText(http, channel, post, ts));
     },
     find: ({ http, post, published, since }) => ownMessage(http, { ...partsOf(published.id), post, since }),
+  },
+  /** Slack shows the message below the link to it. */
+  repost: {
+    once: 'read-back',
+    async send({ http, repost: { id, published, fields } }) {
+      const channel = fields?.['channel'] ?? '';
+      const text = addressOf(published);
+      const at = await addresses(http);
+      await join(http, channel);
+      return at(channel, await sendText(http, channel, { id, text }));
+    },
+    find: ({ http, repost: { id, fields }, since }) =>
+      ownMessage(http, { channel: fields?.['channel'] ?? '', ts: undefined, post: { id }, since }),
   },
 } satisfies Operations<typeof Settings>;

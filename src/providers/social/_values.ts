@@ -95,10 +95,14 @@ export interface NewComment {
   published: ChannelPost;
   parent?: { id: string; saved?: unknown } | undefined;
 }
-/** A post of another channel of the network, to be repeated by this one. `id` is ours, the same on every attempt. */
+/**
+ * A post of another channel of the network, to be repeated by this one. `id` is ours, the same on every attempt;
+ * `fields`: what the fields of its plug say, which were held against their patterns when the plug was set.
+ */
 export interface Repost {
   id: string;
   published: ChannelPost;
+  fields?: Readonly<Record<string, string>>;
 }
 
 /** A comment of anybody below a post. */

@@ -62,7 +62,7 @@ export default social({
   },
   releaseIds: { form: /^\d{1,20}(?:_\d{1,20}){0,2}$/, words: 'the numbers of the page and of the post, such as 12_34' },
   settings: Settings,
-  plugs: plugsOf('facebook', ['auto-comment', 'comment-from']),
+  plugs: plugsOf('facebook', ['auto-comment', 'repost-from', 'comment-from']),
   ...facebookPage,
   ...facebookPosts,
   ...facebookReading,

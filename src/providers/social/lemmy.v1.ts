@@ -4,7 +4,9 @@ import { credentials, signIn } from './_lemmy-login.ts';
 import { IMAGE_TYPES, lemmyPosts, Settings } from './_lemmy-posts.ts';
 import { lemmyPublic } from './_lemmy-public.ts';
 import { lemmyReading } from './_lemmy-reading.ts';
-import { plugsOf } from './_plugs.ts';
+import { place, plugsOf, titleField } from './_plugs.ts';
+
+const COMMUNITY = place('community', 'Number of the community in which it is posted', '12', '^\\d{1,15}$');
 
 /** https://join-lemmy.org/docs/contributors/04-api.html */
 export default social({
@@ -32,7 +34,7 @@ export default social({
   editor: 'markdown',
   limits: { text: 10_000, unit: 'characters', media: 10, mediaTypes: IMAGE_TYPES },
   settings: Settings,
-  plugs: plugsOf('lemmy', ['auto-comment', 'comment-from']),
+  plugs: plugsOf('lemmy', ['auto-comment', 'repost-from', 'comment-from'], ['lemmy'], [COMMUNITY, titleField(3, 200)]),
   ...lemmyPosts,
   ...lemmyReading,
   ...lemmyPublic,

@@ -2,12 +2,13 @@ import { z } from 'zod';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { WITHOUT_FILES } from './_bounds.ts';
 import { social } from './_contract.ts';
-import { plugsOf } from './_plugs.ts';
+import { place, plugsOf, titleField } from './_plugs.ts';
 import { redditPosts } from './_reddit-posts.ts';
 import { redditReading } from './_reddit-reading.ts';
 import { PICTURE_BYTES, Settings, SITE } from './_reddit-submit.ts';
 
 const USER_AGENT = 'server:rookery:v1';
+const SUBREDDIT = place('subreddit', 'Name of the subreddit for it', 'typescript', '^[A-Za-z0-9_]{2,30}$');
 
 /** https://www.reddit.com/dev/api */
 export default social({
@@ -57,7 +58,7 @@ export default social({
     },
   },
   settings: Settings,
-  plugs: plugsOf('reddit', ['auto-comment']),
+  plugs: plugsOf('reddit', ['auto-comment', 'repost-from'], ['reddit'], [SUBREDDIT, titleField(1, 300)]),
   ...redditPosts,
   ...redditReading,
 });

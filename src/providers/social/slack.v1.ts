@@ -1,11 +1,12 @@
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { social } from './_contract.ts';
-import { plugsOf } from './_plugs.ts';
+import { place, plugsOf } from './_plugs.ts';
 import { failureInside, slackLogin } from './_slack-login.ts';
 import { Settings, slackPosts } from './_slack-posts.ts';
 import { slackReading } from './_slack-reading.ts';
 
 const file = { bytes: 1_000_000_000 };
+const CHANNEL = place('channel', 'Id of the channel in which it is shared', 'C0123456789', '^[A-Z0-9]{2,21}$');
 
 /** https://docs.slack.dev/reference/methods/chat.postMessage */
 export default social({
@@ -38,7 +39,7 @@ export default social({
     document: file,
   },
   settings: Settings,
-  plugs: plugsOf('slack', ['auto-comment', 'comment-from']),
+  plugs: plugsOf('slack', ['auto-comment', 'repost-from', 'comment-from'], ['slack'], [CHANNEL]),
   ...slackPosts,
   ...slackReading,
 });

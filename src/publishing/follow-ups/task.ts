@@ -9,6 +9,7 @@ import {
   type LookUp,
   type NewComment,
   type OnceClass,
+  type PlugField,
   type Published,
 } from '../../providers/registry/index.ts';
 import { type Connected, PLUG_TEXT } from '../posts/index.ts';
@@ -17,7 +18,9 @@ import type { FollowUp, PlugValue } from './row.ts';
 import type { FollowUpOutcome } from './rules.ts';
 
 /** What a channel is to do. */
-export type FollowUpTask = { act: 'comment'; text: string; parent?: NewComment['parent'] } | { act: 'repost' };
+export type FollowUpTask =
+  | { act: 'comment'; text: string; parent?: NewComment['parent'] }
+  | { act: 'repost'; fields: Readonly<Record<string, string>> };
 
 /** The plug as the network of its post declares it; undefined where it is declared no more, or there is none. */
 export const plugOf = (
@@ -51,9 +54,16 @@ export function taskOf(
     return end({ kind: 'ended', message: 'The plug of the channel is not activated any more' });
   const plug = plugOf(deps, followUp);
   if (!plug) return end({ kind: 'unsupported', message: 'The network does not have this plug any more' });
-  if (plug.act === 'repost') return { task: { act: 'repost' } };
-  const text = kind === 'auto_plug' ? valueOf(fields!, PLUG_TEXT) : settings[`plug--${identifier}--${PLUG_TEXT}`];
-  return { task: { act: 'comment', text: typeof text === 'string' ? text : '' } };
+  const asked = ({ name }: PlugField) =>
+    kind === 'auto_plug' ? valueOf(fields!, name) : settings[`plug--${identifier}--${name}`];
+  const said = Object.fromEntries(
+    plug.fields.map((field) => {
+      const value = asked(field);
+      return [field.name, typeof value === 'string' ? value : ''];
+    }),
+  );
+  if (plug.act === 'repost') return { task: { act: 'repost', fields: said } };
+  return { task: { act: 'comment', text: said[PLUG_TEXT] ?? '' } };
 }
 
 /** The value of a field; empty where it is not set. */
@@ -86,7 +96,7 @@ export function doableOf(
     ...(followUp.released != null && { saved: followUp.released }),
   };
   if (task.act === 'repost') {
-    const repost = { id: followUp.id, published };
+    const repost = { id: followUp.id, published, fields: task.fields };
     const { repost: send, findRepost: find } = social;
     return (
       send && { once: repostOnce!, send: (handle) => send(repost, handle), find: find && ((one) => find(repost, one)) }

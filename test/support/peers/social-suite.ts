@@ -142,7 +142,13 @@ async function published(port: Port, input: PostInput): Promise<Polled | Held> {
 interface CommentInput extends PostInput {
   published: Published;
   parent?: { id: string; saved?: unknown };
+  fields?: Readonly<Record<string, string>>;
 }
+const repostOf = ({ published: of, id = POST_ID, fields }: CommentInput) => ({
+  id,
+  published: of,
+  ...(fields && { fields }),
+});
 const commentOf = ({ published: of, parent, ...input }: CommentInput) => ({
   post: postOf(input),
   published: of,
@@ -173,11 +179,9 @@ const OPERATIONS = {
   comment: (port: Port, input: CommentInput) => port.channel.comment!(commentOf(input), handleOf(port, input)),
   reply: (port: Port, input: CommentInput) => port.channel.comment!(commentOf(input), handleOf(port, input)),
   findComment: ({ channel }: Port, input: CommentInput) => channel.findComment!(commentOf(input), lookUpOf(input)),
-  /** Input: `{ published, id? }`. */
-  repost: (port: Port, { published: of, ...input }: CommentInput) =>
-    port.channel.repost!({ id: input.id ?? POST_ID, published: of }, handleOf(port, input)),
-  findRepost: ({ channel }: Port, { published: of, ...input }: CommentInput) =>
-    channel.findRepost!({ id: input.id ?? POST_ID, published: of }, lookUpOf(input)),
+  /** Input: `{ published, id?, fields? }`. */
+  repost: (port: Port, input: CommentInput) => port.channel.repost!(repostOf(input), handleOf(port, input)),
+  findRepost: ({ channel }: Port, input: CommentInput) => channel.findRepost!(repostOf(input), lookUpOf(input)),
   async metrics({ channel }: Port, posts: readonly Published[]) {
     const told = await channel.metrics!(posts);
     inCatalogue(told.flatMap(({ counts }) => Object.keys(counts)));

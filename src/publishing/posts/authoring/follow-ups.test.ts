@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { PostPlug } from '../../../providers/registry/index.ts';
-import { plugsOf } from '../../../providers/social/_plugs.ts';
+import { place, plugsOf } from '../../../providers/social/_plugs.ts';
 import type { NetworkRules } from '../ports.ts';
 import { checkFollowUps, isValidValue } from './follow-ups.ts';
 
@@ -21,6 +21,23 @@ test('every pattern of a plug is one repeated class of characters, so that no va
   const plugs = plugsOf('any', ['auto-repost', 'auto-comment', 'repost-from', 'comment-from']);
   const patterns = plugs.flatMap(({ fields }) => fields.flatMap(({ validation = '' }) => validation));
   for (const pattern of patterns) expect(pattern).toMatch(/^\^(\\d|\[[^\]]+\])(\{\d+,\d*\}|[+*])\$$/);
+});
+
+test('a repost goes to a place that fits the pattern of its field, or is refused with that key', () => {
+  const where = place('community', 'Number of the community', '12', '^\\d{1,15}$');
+  const postPlugs = plugsOf('any', ['repost-from'], ['any'], [where]) as PostPlug[]; // it acts by picked channels
+  const channels = new Map([['own', { providerId: 'any', providerVersion: 'v1', serverLimits: null }]]);
+  const rulesOf = () => ({}) as NetworkRules; // a repost has no text to judge
+  const check = (more: object) =>
+    checkFollowUps(
+      { 'plug--any-repost-from--active': true, 'plug--any-repost-from--integrations': [{ id: 'own' }], ...more },
+      'settings',
+      { postPlugs },
+      { channels, rulesOf },
+    );
+  expect(() => check({ 'plug--any-repost-from--community': '12' })).not.toThrow();
+  for (const more of [{}, { 'plug--any-repost-from--community': 'r/test' }])
+    expect(() => check(more)).toThrow(/plug--any-repost-from--community/);
 });
 
 test('the text of a plug is held against what the server of each picked channel takes', () => {
