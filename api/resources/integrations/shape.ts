@@ -133,7 +133,7 @@ export const Network = z.strictObject({
 export const presentNetwork = (adapter: SocialAdapter): z.input<typeof Network> => ({
   name: adapter.title,
   identifier: adapter.id,
-  toolTip: adapter.toolTip ?? null,
+  toolTip: adapter.setupNotes ?? null,
   isExternal: adapter.login.kind === 'oauth2' && adapter.login.registerApp !== undefined,
   isWeb3: adapter.isWeb3 ?? false,
   isChromeExtension: false,

@@ -18,6 +18,9 @@ export const failureAt = (path: string, codes: Codes<ProviderFailure>, more: Oth
 /** Reads the code in the same way as the quota that is used up. */
 export const quotaAt = (path: string, codes: Codes<Quota>) => valueAt(path, codes, {});
 
+/** Reads the code in the same way as what a person can do about it. */
+export const adviceAt = (path: string, codes: Codes<string>) => valueAt(path, codes, {});
+
 interface Others<T> {
   otherwise?: T;
   none?: readonly string[];

@@ -158,7 +158,6 @@ export type SocialSpec<F extends Fields, S extends z.ZodType> = Manifest<F> &
     textForm?: TextForm;
     /** What looks like a tag would be cut out of a plain text: a space goes behind its `<`, and counts. */
     spacesTags?: true;
-    toolTip?: string;
     isWeb3?: boolean;
     profile(call: Connection<F>): Promise<AsTold<Profile>>;
     /** A post that is gone already counts as removed. */

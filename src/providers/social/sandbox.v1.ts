@@ -45,7 +45,7 @@ export default social({
   auth: { in: 'token' },
   timeoutMs: 15_000,
   settlesWithinMs: 22_000, // it can be made to answer after 20 s
-  toolTip: 'Publishes nowhere',
+  setupNotes: 'Publishes nowhere',
   once: 'key',
   threads: 'reply',
   login: {

@@ -1,7 +1,7 @@
 import { QUOTA_MS } from '../kit/declare/waits.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { social } from './_contract.ts';
-import { failureAt, quotaAt } from './_failures.ts';
+import { adviceAt, failureAt, quotaAt } from './_failures.ts';
 import { LIMITS, Settings } from './_tiktok-post.ts';
 import { tiktokPosts } from './_tiktok-posts.ts';
 import { tiktokReading } from './_tiktok-reading.ts';
@@ -35,6 +35,10 @@ export default social({
   auth: { in: 'token' },
   errorOf: failureAt('error.code', CODES),
   errorInside: failureAt('error.code', CODES, { otherwise: 'rejected', none: ['ok'] }),
+  adviceOf: adviceAt('error.code', {
+    unaudited_client_can_only_post_to_private_accounts:
+      'TikTok must audit the app first: until then make the account private, and choose SELF_ONLY as privacy level',
+  }),
   quotaOf: quotaAt('error.code', Object.fromEntries(DAILY.map((code) => [code, { againMs: QUOTA_MS }]))),
   login: {
     kind: 'oauth2',

@@ -16,7 +16,7 @@ export default social({
   website: 'https://farcaster.xyz',
   authType: 'oauth2',
   setupNotes:
-    'The app is one at Neynar, with its API key. Pictures and videos are fetched from this server for as long as the cast is shown, so they must stay there.',
+    'The app is one at Neynar, with its API key; its calls use up the credits of its plan there. Pictures and videos are fetched from this server for as long as the cast is shown, so they must stay there.',
   credentials: {},
   app: clientApp,
   api: 'https://api.neynar.com/v2/farcaster',

@@ -72,6 +72,8 @@ export interface Manifest<F extends Fields = Fields> {
    * and a document does.
    */
   quotaOf?: z.ZodType<Quota>;
+  /** Reads from the body of a refusal what a person can do about it, where the words of the provider do not say it. */
+  adviceOf?: z.ZodType<string>;
   /** Reads a failure from the body of a 200; a body that does not parse is a success. */
   errorInside?: z.ZodType<ProviderFailure>;
   /**

@@ -23,6 +23,7 @@ export interface ConnectionOptions {
     | 'errorHeaders'
     | 'errorInside'
     | 'quotaOf'
+    | 'adviceOf'
     | 'timeoutMs'
     | 'terse'
   >;
@@ -85,7 +86,11 @@ export function openConnection({ manifest, clock, values, token, app, secrets }:
         ...logins().map((one) => one?.replace(/^Basic /, '')),
       ])(text),
     );
-  const words = (answer: RefusedAnswer) => (manifest.terse ? codeWordOf(answer) : sentenceOf(answer, clean));
+  function words(answer: RefusedAnswer): string {
+    if (manifest.terse) return codeWordOf(answer);
+    const advice = manifest.adviceOf?.safeParse(bodyOf(answer));
+    return sentenceOf(answer, clean) + (advice?.success ? `. ${advice.data}` : '');
+  }
   /** The origin that gets a credential. */
   const originOf = (host: string | undefined): string =>
     new URL(host === undefined ? base : (manifest.hosts?.[host] ?? base)).origin;

@@ -100,6 +100,7 @@ describe('channel routes', () => {
       isChromeExtension: false,
       customFields: [],
     });
+    expect(by['bluesky'].toolTip).toContain('Make an app password'); // what connecting needs of a person
     expect(by['bluesky'].customFields.find(({ key }: { key: string }) => key === 'password')).toMatchObject({
       type: 'password',
       required: true,
