@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { refused } from '../kit/declare/fallback.ts';
 import { networkId } from '../kit/declare/setting-texts.ts';
 import { QUOTA_MS } from '../kit/declare/waits.ts';
 import type { Http } from '../kit/wire/http.ts';
@@ -8,6 +7,7 @@ import { quotaAt } from './_failures.ts';
 import { fitted, fittedCover } from './_files.ts';
 import { publicUrlOf } from './_limits.ts';
 import {
+  checkQuota,
   type Containers,
   findMedia,
   Linked,
@@ -16,7 +16,7 @@ import {
   published,
   publishContainer,
 } from './_meta-containers.ts';
-import { altOf, Gone, Id, listOf } from './_meta-graph.ts';
+import { altOf, Id, listOf } from './_meta-graph.ts';
 
 // Publishing to Instagram with either login.
 
@@ -119,7 +119,7 @@ const containers = (call: Call): Containers => {
   const { http, account, post, settings } = call;
   return {
     title: 'Instagram',
-    check: () => checkQuota(call),
+    check: () => checkQuota(http, { title: 'Instagram', path: `/${account}/content_publishing_limit` }),
     make: async (json) => (await http.post(`/${account}/media`, Id, { json })).id,
     async state(container) {
       const query = { fields: 'status_code,status' };
@@ -133,23 +133,6 @@ const containers = (call: Call): Containers => {
 };
 /** A post was published meanwhile. */
 export const publishingLimit = quotaAt('error.error_subcode', { 2_207_042: { againMs: QUOTA_MS } });
-const Quota = z.object({
-  data: z.array(z.object({ quota_usage: z.number(), config: z.object({ quota_total: z.number() }).nullish() })),
-});
-/** The number of posts a day differs by account. */
-async function checkQuota({ http, account }: Call): Promise<void> {
-  const query = { fields: 'quota_usage,config' };
-  const told = await http.find(`/${account}/content_publishing_limit`, Quota, { query, absent: Gone });
-  if (!told) throw refused('reauthorize', 'Instagram does not show this account to the login any more');
-  const { data } = told;
-  for (const { quota_usage: used, config } of data)
-    if (config && used >= config.quota_total)
-      throw refused(
-        'rate_limited',
-        `Instagram takes ${config.quota_total} posts of this account in 24 hours`,
-        QUOTA_MS,
-      );
-}
 
 const Own = Linked.extend({ caption: z.string().default(''), timestamp: z.coerce.date() });
 

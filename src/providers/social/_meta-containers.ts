@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { refused } from '../kit/declare/fallback.ts';
+import { QUOTA_MS } from '../kit/declare/waits.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Handle, Media, Polled, Post, Prepared, Published } from './_contract.ts';
-import { failureInWords, Id } from './_meta-graph.ts';
+import { failureInWords, Gone, Id } from './_meta-graph.ts';
 
 // Instagram and Threads: a container is made of each file, processed, and published once by a call of its own.
 
@@ -79,6 +80,34 @@ async function waitFor(
     failureInWords(words ?? '') ?? 'rejected',
     `${title} could not process the post: ${words ?? 'without a reason'}`,
   );
+}
+
+const Total = z.object({ quota_total: z.number() }).nullish();
+const Quota = z.object({
+  data: z.array(
+    z.object({
+      quota_usage: z.number().nullish(),
+      config: Total,
+      reply_quota_usage: z.number().nullish(),
+      reply_config: Total,
+    }),
+  ),
+});
+/** Refuses one more of what the account may publish in 24 hours: the number differs by account. */
+export async function checkQuota(
+  http: Http,
+  { title, path, of = 'posts' }: { title: string; path: string; of?: 'posts' | 'replies' },
+): Promise<void> {
+  const ofReplies = of === 'replies';
+  const query = { fields: ofReplies ? 'reply_quota_usage,reply_config' : 'quota_usage,config' };
+  const told = await http.find(path, Quota, { query, absent: Gone });
+  if (!told) throw refused('reauthorize', `${title} does not show this account to the login any more`);
+  for (const quota of told.data) {
+    const used = ofReplies ? quota.reply_quota_usage : quota.quota_usage;
+    const total = (ofReplies ? quota.reply_config : quota.config)?.quota_total;
+    if (total !== undefined && (used ?? 0) >= total)
+      throw refused('rate_limited', `${title} takes ${total} ${of} of this account in 24 hours`, QUOTA_MS);
+  }
 }
 
 /** Publishes the container at `path`, and saves and answers what it became. */

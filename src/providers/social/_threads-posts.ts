@@ -5,6 +5,7 @@ import type { Connection, LookUp, Media, NewComment, Operations, Post, Published
 import { fitted } from './_files.ts';
 import { publicUrlOf } from './_limits.ts';
 import {
+  checkQuota,
   type Containers,
   findMedia,
   Linked,
@@ -30,6 +31,12 @@ const containers = ({ http, account, post, replyTo }: Item): Containers => {
   const item = { text: post.text || undefined, reply_to_id: replyTo };
   return {
     title: 'Threads',
+    check: () =>
+      checkQuota(http, {
+        title: 'Threads',
+        path: `/${account}/threads_publishing_limit`,
+        of: replyTo === undefined ? 'posts' : 'replies',
+      }),
     make: async (fields) => (await http.post(`/${account}/threads`, Id, { form: { ...fields } })).id,
     async state(container) {
       const query = { fields: 'status,error_message' };

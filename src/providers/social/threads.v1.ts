@@ -8,7 +8,10 @@ import { threadsReading } from './_threads-reading.ts';
 
 const API = 'https://graph.threads.net';
 
-/** https://developers.facebook.com/docs/threads */
+/**
+ * https://developers.facebook.com/docs/threads: of what a post can hold nothing differs by account, so there are no
+ * `channelLimits`. What differs is the quota of a day, which is read before the first container of each post.
+ */
 export default social({
   id: 'threads',
   version: 'v1',
