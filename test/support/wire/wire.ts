@@ -111,7 +111,8 @@ export async function startWire(real: Outbound): Promise<Wire> {
       return answer(response, { status: 501, json: { error: 'not as documented' } });
     }
     next = at + 1;
-    const told = instead?.at === at && instead.answer !== 'unsent' ? instead.answer : exchange.says;
+    const other = instead?.at === at ? instead.answer : undefined;
+    const told = other === undefined || other === 'unsent' || other === 'cut' ? exchange.says : other;
     if (told === 'silence') return calls[Number(request.headers[CALL])]!.abort();
     if (told === 'hang-up') return void request.socket.destroy();
     if (told === 'half') {
