@@ -1,6 +1,7 @@
 import { invalidField } from '../kernel/index.ts';
 import { readContent } from './read.ts';
 export { outsideLine, outsideText, storableJson } from './outside-text.ts';
+export { decodePage, isHtml, readPageCard } from './page.ts';
 export { isKeptLink, isKeptName, readContent } from './read.ts';
 
 /** A stored content is no longer than one that is sent. */

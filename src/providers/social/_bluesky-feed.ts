@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Http } from '../kit/wire/http.ts';
+import { prepareCard } from './_bluesky-card.ts';
 import type { credentials } from './_bluesky-login.ts';
 import { type Reply, writePost } from './_bluesky-post.ts';
 import {
@@ -47,7 +48,10 @@ const replyTo = async (http: Http, thread: readonly Published[]): Promise<Reply 
 
 /** Posts, threads, answers and reposts: records of the account. */
 export const blueskyFeed = {
-  prepare: (call) => prepareVideo(call),
+  async prepare(call) {
+    await prepareCard(call);
+    return prepareVideo(call);
+  },
   async publish({ settings, thread, ...call }) {
     const { http, account } = call;
     const { replyGate = 'everyone', languages, selfLabels } = settings;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../kit/declare/adapter.ts';
 import type { Http } from '../kit/wire/http.ts';
+import { cardEmbed, savedCard } from './_bluesky-card.ts';
 import { POST, type Reference, writeKeyed, writeRecord } from './_bluesky-records.ts';
 import { facetsOf } from './_bluesky-text.ts';
 import { savedVideo, uploadBlob } from './_bluesky-video.ts';
@@ -46,7 +47,7 @@ export async function writePost(
     };
     return writeRecord(line, { collection: POST, rkey, record });
   };
-  return writeKeyed(line, post.id, write, savedVideo(saved));
+  return writeKeyed(line, post.id, write, { ...savedVideo(saved), ...savedCard(saved) });
 }
 
 async function resolve(http: Http, handle: string): Promise<string | undefined> {
@@ -57,7 +58,7 @@ async function resolve(http: Http, handle: string): Promise<string | undefined> 
 async function embedOf(line: Writing) {
   const { media } = line.post;
   const [first] = media;
-  if (!first) return undefined;
+  if (!first) return cardEmbed(line.saved);
   if (first.kind === 'video')
     return {
       $type: 'app.bsky.embed.video',

@@ -31,7 +31,7 @@ import type {
   Step,
 } from './_values.ts';
 
-export type SocialLine<F extends Fields = Fields> = Line<'http' | 'sockets', F>;
+export type SocialLine<F extends Fields = Fields> = Line<'http' | 'pages' | 'sockets', F>;
 /** The line of a connected channel. */
 export type Connection<F extends Fields = Fields> = SocialLine<F> & {
   /** The connected account at the network (`Profile.id`). */

@@ -1,4 +1,4 @@
-import { outsideLine, outsideText } from '../../platform/content/index.ts';
+import { decodePage, isHtml, outsideLine, outsideText } from '../../platform/content/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import { type Outbound, OutboundError } from '../../platform/outbound/index.ts';
 import type { Article } from './article.ts';
@@ -21,7 +21,6 @@ const MOST_BYTES = 2_000_000;
 const MOST_TITLE = 300;
 /** Characters of a text that are kept: more than a model reads with care. */
 const MOST_TEXT = 40_000;
-const HTML = /^(text\/html|application\/xhtml\+xml)\b/i;
 const PLAIN = /^text\/plain\b/i;
 const none = (reason: string): PageRead => ({ reason });
 
@@ -40,9 +39,9 @@ export function openPages({ outbound, clock }: PagesDeps) {
         });
         const type = answer.headers.get('content-type') ?? '';
         if (answer.status < 200 || answer.status > 299) return none(`The page answered ${answer.status}`);
-        if (!HTML.test(type) && !PLAIN.test(type)) return none('The page is neither HTML nor text');
-        const text = decoded(answer.body, type);
-        const article = HTML.test(type) ? await articles(text, answer.url, signal) : { title: '', text, links: [] };
+        if (!isHtml(type) && !PLAIN.test(type)) return none('The page is neither HTML nor text');
+        const text = decodePage(answer.body, type);
+        const article = isHtml(type) ? await articles(text, answer.url, signal) : { title: '', text, links: [] };
         if (!article) return none('The page takes too long to read');
         const page = {
           title: outsideLine(article.title, MOST_TITLE),
@@ -59,16 +58,3 @@ export function openPages({ outbound, clock }: PagesDeps) {
   };
 }
 export type Pages = ReturnType<typeof openPages>;
-
-/** Bytes in which a page says how it is written (HTML, 13.2.3.2). */
-const PRESCAN = 1_024;
-function decoded(bytes: Uint8Array, type: string): string {
-  const head = new TextDecoder('latin1').decode(bytes.subarray(0, PRESCAN));
-  const named = /charset\s*=\s*["']?([\w-]+)/i;
-  const label = named.exec(type)?.[1] ?? named.exec(head)?.[1] ?? 'utf-8';
-  try {
-    return new TextDecoder(label).decode(bytes);
-  } catch {
-    return new TextDecoder().decode(bytes); // a label that nobody knows
-  }
-}

@@ -33,7 +33,7 @@ test('the line of a domain has exactly its tools', () => {
     email: Has<EmailLine, 'http' | 'fetch' | 'smtp'>;
     media: Has<MediaLine, 'http' | 'large' | 'stream'>;
     shortlink: Has<ShortlinkLine, 'http'>;
-    social: Has<SocialLine, 'http' | 'sockets'>;
+    social: Has<SocialLine, 'http' | 'pages' | 'sockets'>;
     storage: Has<StorageLine, 'http' | 'stream' | 's3' | 'folder'>;
     vpn: Has<VpnLine, 'http'>;
   } = {
