@@ -130,18 +130,19 @@ export async function startWire(real: Outbound): Promise<Wire> {
     return { url: address + url.pathname + url.search, origin: url.origin };
   };
   const turned =
-    <R>(send: (url: string, request: OutboundRequest) => Promise<R>) =>
+    <R extends { url: string }>(send: (url: string, request: OutboundRequest) => Promise<R>) =>
     async (given: string, request: OutboundRequest = {}): Promise<R> => {
       const { url, origin } = here(given);
       if (instead?.answer === 'unsent' && next >= instead.at) throw new OutboundError('unreachable', 'unreachable');
       const over = new AbortController();
       const headers = { ...request.headers, [ORIGIN]: origin, [CALL]: String(calls.push(over) - 1) };
       try {
-        return await send(url, {
+        const answer = await send(url, {
           ...request,
           headers,
           signal: request.signal ? AbortSignal.any([over.signal, request.signal]) : over.signal,
         });
+        return Object.defineProperty(answer, 'url', { value: answer.url.replace(address, origin) });
       } catch (error) {
         throw over.signal.aborted ? new OutboundError('timeout', 'timeout', { cause: error, sent: true }) : error;
       }
