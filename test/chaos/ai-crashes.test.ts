@@ -4,7 +4,7 @@ import { isFull, note } from '../support/processes/chaos.ts';
 import { testDatabase, type TestDatabase } from '../support/wire/database.ts';
 import { eventually } from '../support/wire/eventually.ts';
 import type { SignedUp } from '../support/worlds/app.ts';
-import { type CrashingHost, openCrashing, type Place } from '../support/worlds/crashing.ts';
+import { type CrashingHost, openCrashing, type Place } from '../support/worlds/crash/crashing.ts';
 import { BACKEND } from '../support/worlds/media.ts';
 import {
   makerAdapters,

@@ -15,7 +15,7 @@ const TEXTS = 10;
 const WAVES = isFull ? 17 : 1;
 const TOGETHER = 4;
 const FATES = ['die before the call', 'die during the call', 'die after the answer'];
-const PROCESS = fileURLToPath(new URL('../support/processes/text-process.ts', import.meta.url));
+const PROCESS = fileURLToPath(new URL('../support/processes/scripts/text-process.ts', import.meta.url));
 const FATAL = 6;
 
 test('each text is billed once, and the ledger is what the provider charged but for what is marked', async () => {

@@ -8,7 +8,7 @@ import { lendActors } from '../support/processes/actors-elsewhere.ts';
 import { openCoEditing } from '../support/worlds/studio/co-editing.ts';
 import { describePeer, npmPeer, type Peer } from '../support/peers/peers.ts';
 import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
-import type { CollaborationSetup } from '../support/processes/collaboration-process.ts';
+import type { CollaborationSetup } from '../support/processes/scripts/collaboration-process.ts';
 import { databaseOf, type OwnPostgres, startOwnPostgres } from '../support/processes/own-postgres.ts';
 import { startBalancer } from '../support/wire/balancer.ts';
 import { eventually } from '../support/wire/eventually.ts';
@@ -19,7 +19,7 @@ import { startRedis } from '../support/wire/services.ts';
 // one Redis are killed, drained and started. Whatever a client was shown by the server, and whatever it holds, stays. At
 // full depth the power of their Postgres fails, too.
 
-const PROCESS = fileURLToPath(new URL('../support/processes/collaboration-process.ts', import.meta.url));
+const PROCESS = fileURLToPath(new URL('../support/processes/scripts/collaboration-process.ts', import.meta.url));
 const EDITORS = 100;
 /** A person may have so many connections. */
 const OF_A_PERSON = 10;

@@ -25,7 +25,7 @@ const LATE = 2;
 const DAY_MS = 86_400_000;
 const LATENCY_MS = 50;
 const CREATE_MS = 20;
-const TWICE = fileURLToPath(new URL('../support/processes/twice-process.ts', import.meta.url));
+const TWICE = fileURLToPath(new URL('../support/processes/scripts/twice-process.ts', import.meta.url));
 
 describe.each(engines)('everything twice on the $name engine', ({ name, missing, start }) => {
   (missing === undefined ? test : test.skip).each(rounds(4))(

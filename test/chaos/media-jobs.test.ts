@@ -12,7 +12,7 @@ import { testDatabase } from '../support/wire/database.ts';
 const JOBS = isFull ? 500 : 36;
 const ORGS = 3;
 const LEASE_MS = 2_000;
-const PROCESS = fileURLToPath(new URL('../support/processes/media-jobs-process.ts', import.meta.url));
+const PROCESS = fileURLToPath(new URL('../support/processes/scripts/media-jobs-process.ts', import.meta.url));
 
 async function startProcess(setup: JobsSetup): Promise<ChildProcess> {
   const child = spawn(process.execPath, [PROCESS, JSON.stringify(setup)], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import { MOST_ROWS } from '../../src/people/organizations/ending.ts';
-import type { CrashingHost } from '../support/worlds/crashing.ts';
-import { describeDeaths, type DyingTask } from '../support/worlds/crash-deaths.ts';
-import { type CrashWorld, crashWorld, type Seeded } from '../support/worlds/crash-world.ts';
+import type { CrashingHost } from '../support/worlds/crash/crashing.ts';
+import { describeDeaths, type DyingTask } from '../support/worlds/crash/crash-deaths.ts';
+import { type CrashWorld, crashWorld, type Seeded } from '../support/worlds/crash/crash-world.ts';
 
 // The end of an organization in a process that is killed at each statement that can leave something: afterwards nothing
 // of it is left, neither rows nor objects in the storage, and nothing of another organization has changed.

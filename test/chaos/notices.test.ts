@@ -3,9 +3,9 @@ import { postPayload } from '../support/worlds/mail/notified.ts';
 import { eventually } from '../support/wire/eventually.ts';
 import { append, startListeners } from '../../src/platform/outbox/index.ts';
 import { newId } from '../../src/platform/kernel/index.ts';
-import type { CrashingHost } from '../support/worlds/crashing.ts';
-import { describeDeaths, type DyingTask } from '../support/worlds/crash-deaths.ts';
-import { type CrashWorld, crashWorld } from '../support/worlds/crash-world.ts';
+import type { CrashingHost } from '../support/worlds/crash/crashing.ts';
+import { describeDeaths, type DyingTask } from '../support/worlds/crash/crash-deaths.ts';
+import { type CrashWorld, crashWorld } from '../support/worlds/crash/crash-world.ts';
 
 // Notices, numbers, comments, retention and erasure in a process that is killed at each place where its work waits: at
 // each statement before it is sent and before its answer comes, and at each request of somebody else. Another process

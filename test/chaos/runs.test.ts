@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { draftIdOf } from '../../src/studio/designer/drafts.ts';
 import { chance, isFull, note, rounds, sizeOf } from '../support/processes/chaos.ts';
-import type { InnerMoment, RunsSetup } from '../support/processes/runs-process.ts';
+import type { InnerMoment, RunsSetup } from '../support/processes/scripts/runs-process.ts';
 import { type DesignerWorld, designerWorld, step, type Told } from '../support/worlds/studio/designer-world.ts';
 import { testDatabase, type TestDatabase } from '../support/wire/database.ts';
 import { eventually } from '../support/wire/eventually.ts';
@@ -14,7 +14,7 @@ import { eventually } from '../support/wire/eventually.ts';
 // Runs while the processes that work on them are killed: at each boundary of a step, and at random. What was asked and
 // made is counted at the servers of the providers, and held against the ledger.
 
-const PROCESS = fileURLToPath(new URL('../support/processes/runs-process.ts', import.meta.url));
+const PROCESS = fileURLToPath(new URL('../support/processes/scripts/runs-process.ts', import.meta.url));
 /** Nothing ends because the machine is busy. */
 const UNHURRIED = Object.fromEntries(
   [

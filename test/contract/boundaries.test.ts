@@ -436,4 +436,13 @@ describe('the tables of wings and rooms', () => {
       'publishing/egress does not write channels',
     );
   });
+
+  test('no folder of tests has more than thirty files, but for the fixtures of a domain, a file each', () => {
+    const tests = readdirSync('test', { recursive: true, withFileTypes: true }).filter(
+      (one) => one.isFile() && !/node_modules|^test\/(peers|fixtures\/providers)\b/.test(one.parentPath),
+    );
+    const folders = Map.groupBy(tests, ({ parentPath }) => parentPath);
+    expect(folders.size).toBeGreaterThan(40);
+    expect([...folders].filter(([, files]) => files.length > 30).map(([folder]) => folder)).toEqual([]);
+  });
 });

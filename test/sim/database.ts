@@ -1,5 +1,5 @@
 import { type Database, migrate, openDatabase } from '../../src/platform/db/index.ts';
-import { openPool } from '../support/wire/postgres-wire.ts';
+import { openPool } from '../support/wire/database/postgres-wire.ts';
 import { searchPathOf, timeSchema } from '../support/wire/virtual-time.ts';
 import { START } from './kernel.ts';
 

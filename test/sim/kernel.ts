@@ -89,7 +89,7 @@ export class Kernel {
   }
   /** Forgets what waits for a process that is gone. */
   forget(process: Process): void {
-    for (const door of [...this.#doors]) if (door.process === process) this.#remove(door);
+    for (const door of this.#doors.filter((one) => one.process === process)) this.#remove(door);
   }
 
   /** Runs code of a process until nothing of it goes on by itself. */

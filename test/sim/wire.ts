@@ -1,6 +1,14 @@
 import { EventEmitter } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { FLUSH, messagesOf, openPool, openStatements, QUERY, READY, SYNC } from '../support/wire/postgres-wire.ts';
+import {
+  FLUSH,
+  messagesOf,
+  openPool,
+  openStatements,
+  QUERY,
+  READY,
+  SYNC,
+} from '../support/wire/database/postgres-wire.ts';
 import type { Kernel, Process } from './kernel.ts';
 
 const ERROR = 69; // E

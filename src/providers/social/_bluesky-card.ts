@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { decodePage, isHtml, readPageCard } from '../../platform/content/index.ts';
 import { whenFailed } from '../kit/declare/fallback.ts';
 import { findLinks } from '../kit/protocols/text.ts';
-import type { WebAnswer } from '../kit/wire/pages.ts';
+import type { WebAnswer } from '../kit/wire/web-pages.ts';
 import { uploadBlob } from './_bluesky-video.ts';
 import type { Connection, Post, Saving } from './_contract.ts';
 
@@ -72,5 +72,5 @@ async function uploadPicture(http: Preparing['http'], { contentType, bytes }: We
     () => uploadBlob({ http }, body),
     async () => undefined,
   );
-  return blob && /^image\//.test(String(blob['mimeType'])) ? blob : undefined; // the server looks into the bytes
+  return blob && String(blob['mimeType']).startsWith('image/') ? blob : undefined; // the server looks into the bytes
 }

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { Place } from '../processes/collab-clients.ts';
+import type { Place } from '../studio/processes/collab-clients.ts';
 import type { Child } from './child.ts';
 import type { Figures } from './figures.ts';
 import type { World } from './world.ts';
@@ -91,10 +91,10 @@ export class Server {
 
 /** Two processes over Redis, each with every second reader of each document. */
 export async function twoProcesses(world: World, settings: { databaseUrl: string }, redisUrl: string): Promise<Served> {
-  const first = world.script(path('../processes/collab-host.ts'), { ...settings, redisUrl });
+  const first = world.script(path('../studio/processes/collab-host.ts'), { ...settings, redisUrl });
   const { url: actorsUrl } = (await first.ask({ do: 'lend' })) as { url: string };
   const { databaseUrl } = settings;
-  const second = world.script(path('../processes/collab-beside.ts'), { databaseUrl, redisUrl, actorsUrl });
+  const second = world.script(path('../studio/processes/collab-beside.ts'), { databaseUrl, redisUrl, actorsUrl });
   const { url: beside } = (await second.ask({ do: 'address' })) as { url: string };
   return { processes: [first, second], beside };
 }

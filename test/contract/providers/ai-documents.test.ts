@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { AiFixture } from '../../fixtures/providers/ai/_ai.ts';
 import { AI_DESCRIBED } from '../../fixtures/providers/ai-described.ts';
-import { faultsOf } from '../../support/peers/api-operations.ts';
+import { faultsOf } from '../../support/peers/documents/api-operations.ts';
 
 // Every request of a provider's fixture, which the adapter sends field by field, against the official description of it.
 

@@ -6,8 +6,8 @@ import { AI_KINDS, type TextRequest, type CallUsage } from '../../../src/provide
 import { microsOf } from '../../../src/providers/kit/declare/cost.ts';
 import { priceOf } from '../../../src/providers/ai/_prices.ts';
 import { question } from '../../fixtures/providers/ai/_ai.ts';
-import { aiFixtures, aiSuite, openUpstream } from '../../support/peers/ai-suite.ts';
-import { describeProviders } from '../../support/peers/provider-suite.ts';
+import { aiFixtures, aiSuite, openUpstream } from '../../support/peers/suites/ai.ts';
+import { describeProviders } from '../../support/peers/suites/provider.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 
 await describeProviders(aiSuite, { beyond: AI_KINDS });

@@ -12,7 +12,7 @@ import {
   type ProviderFixture,
   type Suite,
   wireChecks,
-} from '../../support/peers/provider-suite.ts';
+} from '../../support/peers/suites/provider.ts';
 import { startWire } from '../../support/wire/wire.ts';
 import { z } from 'zod';
 

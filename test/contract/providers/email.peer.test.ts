@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { OutboundAnswer } from '../../../src/platform/outbound/index.ts';
-import { apiDocument } from '../../support/peers/api-documents.ts';
+import { apiDocument } from '../../support/peers/documents/api-documents.ts';
 import { failureOf } from '../../support/peers/fake-network.ts';
 import { CERTIFICATE_PATH, ses, SNS, TELLERS } from '../../support/peers/mail-events.ts';
 import { describePeer, npmPeer, type Peer } from '../../support/peers/peers.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 import { MESSAGE } from '../../fixtures/providers/email/_message.ts';
-import type { ProviderFixture } from '../../support/peers/provider-suite.ts';
+import type { ProviderFixture } from '../../support/peers/suites/provider.ts';
 
 const FIXTURES = new URL('../../fixtures/providers/email/', import.meta.url);
 const fixtureOf = async (id: string) =>

@@ -12,7 +12,12 @@ import { adapters } from '../../../src/providers/registry/registry.gen.ts';
 import { mailServer, type MailServer } from '../../support/peers/mail-server.ts';
 import { describePeer, npmPeer, type Peer } from '../../support/peers/peers.ts';
 import { freePort } from '../../support/wire/ports.ts';
-import { describeProviders, type ProviderFixture, type Suite, wireChecks } from '../../support/peers/provider-suite.ts';
+import {
+  describeProviders,
+  type ProviderFixture,
+  type Suite,
+  wireChecks,
+} from '../../support/peers/suites/provider.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 
 const FACTS = new URL('../../fixtures/providers/email/', import.meta.url);

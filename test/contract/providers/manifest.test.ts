@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { readdir, readFile } from 'node:fs/promises';
 import { Documents, DOMAINS } from '../../../src/providers/registry/index.ts';
 import { adapters } from '../../../src/providers/registry/registry.gen.ts';
-import { manifestChecks } from '../../support/peers/provider-suite.ts';
+import { manifestChecks } from '../../support/peers/suites/provider.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 
 const SOURCES = new URL('../../../src/providers/', import.meta.url);

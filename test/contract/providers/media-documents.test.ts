@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { MEDIA_DESCRIBED } from '../../fixtures/providers/ai-described.ts';
-import { faultsOf } from '../../support/peers/api-operations.ts';
-import type { MediaFixture } from '../../support/peers/media-suite.ts';
+import { faultsOf } from '../../support/peers/documents/api-operations.ts';
+import type { MediaFixture } from '../../support/peers/suites/media.ts';
 
 // Every request of a provider's fixture, which the adapter sends field by field, against the official description of it.
 

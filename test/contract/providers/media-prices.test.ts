@@ -2,8 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { microsOf, type Price } from '../../../src/providers/kit/declare/cost.ts';
 import { mediaPriceOf } from '../../../src/providers/media/_prices.ts';
 import type { CallUsage, MediaDone, MediaOperation, SourceFile } from '../../../src/providers/registry/index.ts';
-import { film, picture, PROMPT, sound } from '../../support/peers/media-suite.ts';
-import { type Exchange, sharedWire } from '../../support/peers/provider-suite.ts';
+import { film, picture, PROMPT, sound } from '../../support/peers/suites/media.ts';
+import { type Exchange, sharedWire } from '../../support/peers/suites/provider.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 
 describe('the table of prices', () => {

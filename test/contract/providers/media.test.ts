@@ -13,8 +13,8 @@ import {
   takesOf,
 } from '../../../src/providers/registry/index.ts';
 import { failureOf } from '../../support/peers/fake-network.ts';
-import { type MediaFixture, mediaSuite, PROMPT, type Says, textOf } from '../../support/peers/media-suite.ts';
-import { describeProviders, manifestChecks, sharedWire, wireChecks } from '../../support/peers/provider-suite.ts';
+import { type MediaFixture, mediaSuite, PROMPT, type Says, textOf } from '../../support/peers/suites/media.ts';
+import { describeProviders, manifestChecks, sharedWire, wireChecks } from '../../support/peers/suites/provider.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 
 await describeProviders(mediaSuite);

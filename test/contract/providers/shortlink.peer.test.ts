@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { OutboundAnswer } from '../../../src/platform/outbound/index.ts';
 import type { Shortener } from '../../../src/providers/registry/index.ts';
-import { apiDocument } from '../../support/peers/api-documents.ts';
+import { apiDocument } from '../../support/peers/documents/api-documents.ts';
 import { describePeer, npmPeer, type Peer } from '../../support/peers/peers.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 

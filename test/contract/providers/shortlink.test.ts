@@ -14,7 +14,7 @@ import {
   type Says,
   type Suite,
   wireChecks,
-} from '../../support/peers/provider-suite.ts';
+} from '../../support/peers/suites/provider.ts';
 import { startWire } from '../../support/wire/wire.ts';
 
 const suite: Suite<ShortlinkAdapter, Shortener> = {

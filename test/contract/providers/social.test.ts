@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import type { SocialAdapter } from '../../../src/providers/registry/index.ts';
-import { describeProviders } from '../../support/peers/provider-suite.ts';
-import { socialSuite } from '../../support/peers/social-suite.ts';
+import { describeProviders } from '../../support/peers/suites/provider.ts';
+import { socialSuite } from '../../support/peers/suites/social.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 
 /** The networks of the specification, with the settings and methods that their clients name. */

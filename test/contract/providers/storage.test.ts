@@ -13,7 +13,7 @@ import {
   type ProviderFixture,
   type Suite,
   wireChecks,
-} from '../../support/peers/provider-suite.ts';
+} from '../../support/peers/suites/provider.ts';
 
 type Input = Record<string, never> & {
   do: string;

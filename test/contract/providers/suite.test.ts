@@ -9,7 +9,7 @@ import {
   type ProviderFixture,
   type Suite,
   wireChecks,
-} from '../../support/peers/provider-suite.ts';
+} from '../../support/peers/suites/provider.ts';
 
 // The suite that judges adapters is judged here: it takes an honest one, and finds what is wrong with each that is not.
 

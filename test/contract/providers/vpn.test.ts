@@ -15,7 +15,7 @@ import {
   type ProviderFixture,
   type Suite,
   wireChecks,
-} from '../../support/peers/provider-suite.ts';
+} from '../../support/peers/suites/provider.ts';
 import { localProviders } from '../../support/worlds/providers.ts';
 import { startProxy } from '../../support/wire/proxy-server.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';

@@ -15,7 +15,7 @@ import { startSmtp, readMail } from '../../support/peers/smtp.ts';
 import { startInternet } from '../../support/wire/outside.ts';
 import { type SubscribedBrowser, subscribedBrowser, vapidSettings } from '../../support/wire/push-service.ts';
 import { virtualClock, type VirtualDatabase } from '../../support/wire/virtual-time.ts';
-import { watchedDatabase } from '../../support/wire/watched-database.ts';
+import { watchedDatabase } from '../../support/wire/database/watched-database.ts';
 import { JWT_SECRET } from '../../support/worlds/app.ts';
 import { postPayload } from '../../support/worlds/mail/notified.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';

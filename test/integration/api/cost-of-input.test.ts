@@ -35,7 +35,7 @@ let heapBefore: number;
 const costs: { what: string; cpuMs: number; status: number }[] = [];
 
 beforeAll(async () => {
-  const file = fileURLToPath(new URL('../../support/processes/cost-process.ts', import.meta.url));
+  const file = fileURLToPath(new URL('../../support/processes/scripts/cost-process.ts', import.meta.url));
   service = spawn(process.execPath, ['--expose-gc', file], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: { ...process.env, NODE_OPTIONS: '' },

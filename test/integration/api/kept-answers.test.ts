@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Api } from '../../../api/main.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { Client, type SignedUp } from '../../support/worlds/app.ts';
-import { dyingApi } from '../../support/worlds/dying-api.ts';
+import { dyingApi } from '../../support/worlds/crash/dying-api.ts';
 import { formOf, picture } from '../../support/worlds/samples.ts';
 import { type DesignerWorld, designerWorld } from '../../support/worlds/studio/designer-world.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';

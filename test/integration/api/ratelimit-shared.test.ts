@@ -20,7 +20,14 @@ afterAll(async () => {
 async function counter(bucket: string, limit: number, hits: number) {
   const child = spawn(
     process.execPath,
-    ['--no-warnings', 'test/support/processes/limiter-process.ts', redis!.url, bucket, String(limit), String(hits)],
+    [
+      '--no-warnings',
+      'test/support/processes/scripts/limiter-process.ts',
+      redis!.url,
+      bucket,
+      String(limit),
+      String(hits),
+    ],
     {
       stdio: ['pipe', 'pipe', 'inherit'],
     },

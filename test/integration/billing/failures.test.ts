@@ -305,7 +305,7 @@ test('an upgrade during a pending downgrade costs the difference to the paid pla
 });
 
 describe('a process killed between the call to the processor and the commit', () => {
-  const PROGRAM = fileURLToPath(new URL('../../support/processes/paying-process.ts', import.meta.url));
+  const PROGRAM = fileURLToPath(new URL('../../support/processes/scripts/paying-process.ts', import.meta.url));
   async function startProcess() {
     const child = spawn(process.execPath, ['--no-warnings', PROGRAM, world.db.url, world.processor.url], {
       stdio: ['pipe', 'pipe', 'inherit'],

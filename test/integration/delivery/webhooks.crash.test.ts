@@ -21,7 +21,7 @@ afterAll(async () => {
 
 /** A delivering process; killing it leaves everything as it is. */
 async function start(): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ['test/support/processes/webhook-process.ts', db.url], {
+  const child = spawn(process.execPath, ['test/support/processes/scripts/webhook-process.ts', db.url], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   processes.push(child);

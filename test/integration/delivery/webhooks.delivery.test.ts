@@ -10,7 +10,7 @@ import { setReadOnly } from '../../support/processes/read-only.ts';
 import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
 import { addWebhook, announce, openRows, startHost, tls } from '../../support/worlds/publishing/webhooks.ts';
-import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let rows: ReturnType<typeof openRows>;

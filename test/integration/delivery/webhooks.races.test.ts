@@ -8,7 +8,7 @@ import { testDatabase, type TestDatabase } from '../../support/wire/database.ts'
 import { type Receiver, startReceiver } from '../../support/wire/receiver.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
 import { postPayload } from '../../support/worlds/mail/notified.ts';
 import { addWebhook, openRows, startHost, tls } from '../../support/worlds/publishing/webhooks.ts';
 

@@ -3,7 +3,7 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import type { Answer, Client } from '../../support/worlds/app.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
-import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
 
 // What an organization may have at most, whatever its plan: here without billing, where nothing else limits it.
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
 import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { refuseRows } from '../../support/wire/refused-row.ts';
+import { refuseRows } from '../../support/wire/database/refused-row.ts';
 import {
   analyticsFacts,
   beginCollection,

@@ -21,7 +21,7 @@ import {
 import { startReceiver } from '../../support/wire/receiver.ts';
 import { mediaApp } from '../../support/worlds/media.ts';
 import { formOf, picture } from '../../support/worlds/samples.ts';
-import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
 
 const MIB = 1024 ** 2;
 const world = await openMultipart();

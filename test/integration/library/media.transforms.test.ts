@@ -14,7 +14,7 @@ import { override, WITH_BILLING } from '../../support/worlds/billing.ts';
 import { mediaApp } from '../../support/worlds/media.ts';
 import { formOf, HEADS, picture } from '../../support/worlds/samples.ts';
 
-const PROCESS = fileURLToPath(new URL('../../support/processes/media-transforms-process.ts', import.meta.url));
+const PROCESS = fileURLToPath(new URL('../../support/processes/scripts/media-transforms-process.ts', import.meta.url));
 
 let db: TestDatabase;
 let app: TestApp;

@@ -3,7 +3,7 @@ import { type Answer, type SignedUp, testApp, type TestApp } from '../../support
 import { testDatabase } from '../../support/wire/database.ts';
 import { settles } from '../../support/wire/settles.ts';
 import { approval, register } from '../../support/worlds/oauth.ts';
-import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;

@@ -7,7 +7,7 @@ import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.t
 import { type TestDatabase, testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
-import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
 
 let db: TestDatabase;
 let app: TestApp;

@@ -4,7 +4,7 @@ import { type Client, type SignedUp, testApp, type TestApp } from '../../support
 import { type TestDatabase, testDatabase } from '../../support/wire/database.ts';
 import { makeApp, tokensFor } from '../../support/worlds/oauth.ts';
 import { eventually } from '../../support/wire/eventually.ts';
-import { refuseRows } from '../../support/wire/refused-row.ts';
+import { refuseRows } from '../../support/wire/database/refused-row.ts';
 
 let db: TestDatabase;
 let app: TestApp;

@@ -7,7 +7,7 @@ import { migrate, openDatabase } from '../../../src/platform/db/index.ts';
 import { Client, type SignedUp } from '../../support/worlds/app.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
-import { refuseRows } from '../../support/wire/refused-row.ts';
+import { refuseRows } from '../../support/wire/database/refused-row.ts';
 import { freePort } from '../../support/wire/ports.ts';
 import { startRedis } from '../../support/wire/services.ts';
 

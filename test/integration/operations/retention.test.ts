@@ -4,7 +4,7 @@ import { dropDeletedPosts } from '../../../src/publishing/posts/retention.ts';
 import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { WITH_BILLING } from '../../support/worlds/billing.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { refuseRows } from '../../support/wire/refused-row.ts';
+import { refuseRows } from '../../support/wire/database/refused-row.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 
 // What is forgotten by age, and what is not.

@@ -7,8 +7,8 @@ import { type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { codeTo } from '../../support/worlds/mail/links.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { type Visit } from '../../support/wire/outside.ts';
-import { effectsOf } from '../../support/worlds/settings-table.ts';
-import { type Env, newcomer, settingsWorld } from '../../support/worlds/settings-world.ts';
+import { effectsOf } from '../../support/worlds/settings/settings-table.ts';
+import { type Env, newcomer, settingsWorld } from '../../support/worlds/settings/settings-world.ts';
 
 // Settings given to the product as a user runs it, and seen from outside: registration and login.
 

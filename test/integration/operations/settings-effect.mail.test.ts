@@ -5,8 +5,8 @@ import { makeCertificate } from '../../support/wire/certificate.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { type Visit } from '../../support/wire/outside.ts';
 import { subscribedBrowser, vapidSettings } from '../../support/wire/push-service.ts';
-import { effectsOf } from '../../support/worlds/settings-table.ts';
-import { type Env, newcomer, settingsWorld } from '../../support/worlds/settings-world.ts';
+import { effectsOf } from '../../support/worlds/settings/settings-table.ts';
+import { type Env, newcomer, settingsWorld } from '../../support/worlds/settings/settings-world.ts';
 import { startSmtp } from '../../support/peers/smtp.ts';
 
 // Settings given to the product as a user runs it, and seen from outside: mail.

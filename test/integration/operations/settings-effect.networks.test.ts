@@ -2,8 +2,8 @@ import { describe, expect } from '@jest/globals';
 import { createHmac } from 'node:crypto';
 import { NETWORK_APPS } from '../../../src/platform/config/network-apps.ts';
 import type { Visit } from '../../support/wire/outside.ts';
-import { effectsOf, SHOWN_IN } from '../../support/worlds/settings-table.ts';
-import { type Env, settingsWorld } from '../../support/worlds/settings-world.ts';
+import { effectsOf, SHOWN_IN } from '../../support/worlds/settings/settings-table.ts';
+import { type Env, settingsWorld } from '../../support/worlds/settings/settings-world.ts';
 
 // The app of the operator at each network: offered to every organization, and used for its login.
 

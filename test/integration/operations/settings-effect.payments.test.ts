@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import { type SignedUp, testApp } from '../../support/worlds/app.ts';
 import { subscribe, WITH_BILLING } from '../../support/worlds/billing.ts';
 import { type PayingApp, payingApp } from '../../support/worlds/paying.ts';
-import { effectsOf } from '../../support/worlds/settings-table.ts';
-import type { Env } from '../../support/worlds/settings-world.ts';
+import { effectsOf } from '../../support/worlds/settings/settings-table.ts';
+import type { Env } from '../../support/worlds/settings/settings-world.ts';
 
 // Settings given to the product as a user runs it, and seen from outside: payments and packs.
 

@@ -4,9 +4,9 @@ import { Client, JWT_SECRET } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { freePort } from '../../support/wire/ports.ts';
-import { startRookery } from '../../support/processes/rookery-process.ts';
-import { effectsOf } from '../../support/worlds/settings-table.ts';
-import { type Env, newcomer, settingsWorld, startSilence } from '../../support/worlds/settings-world.ts';
+import { startRookery } from '../../support/processes/scripts/rookery-process.ts';
+import { effectsOf } from '../../support/worlds/settings/settings-table.ts';
+import { type Env, newcomer, settingsWorld, startSilence } from '../../support/worlds/settings/settings-world.ts';
 
 // Settings given to the product as a user runs it, and seen from outside: a process, its database and its cache.
 

@@ -3,8 +3,8 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { type Visit } from '../../support/wire/outside.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
-import { effectsOf } from '../../support/worlds/settings-table.ts';
-import { type Env, settingsWorld } from '../../support/worlds/settings-world.ts';
+import { effectsOf } from '../../support/worlds/settings/settings-table.ts';
+import { type Env, settingsWorld } from '../../support/worlds/settings/settings-world.ts';
 
 // Settings given to the product as a user runs it, and seen from outside: channels, posts and stock media.
 

@@ -8,9 +8,9 @@ import { WITH_BILLING } from '../../support/worlds/billing.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { type PaymentProcessor, startPaymentProcessor } from '../../support/peers/payment-processor.ts';
 import { type Product } from '../../support/worlds/product.ts';
-import { effectsOf } from '../../support/worlds/settings-table.ts';
+import { effectsOf } from '../../support/worlds/settings/settings-table.ts';
 import { zoneAt } from '../../support/worlds/zones.ts';
-import { settingsWorld } from '../../support/worlds/settings-world.ts';
+import { settingsWorld } from '../../support/worlds/settings/settings-world.ts';
 
 // Settings given to the product as a user runs it, and seen from outside: how long things are kept, and every sweep
 // that forgets them.

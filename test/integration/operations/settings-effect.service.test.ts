@@ -7,10 +7,10 @@ import { JWT_SECRET } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { freePort } from '../../support/wire/ports.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
-import { runRookery } from '../../support/processes/rookery-process.ts';
+import { runRookery } from '../../support/processes/scripts/rookery-process.ts';
 import { formOf, picture } from '../../support/worlds/samples.ts';
-import { effectsOf } from '../../support/worlds/settings-table.ts';
-import { type Env, newcomer, settingsWorld } from '../../support/worlds/settings-world.ts';
+import { effectsOf } from '../../support/worlds/settings/settings-table.ts';
+import { type Env, newcomer, settingsWorld } from '../../support/worlds/settings/settings-world.ts';
 
 // Settings given to the product as a user runs it, and seen from outside: the service, its secrets and its numbers.
 

@@ -8,7 +8,7 @@ import { NETWORK_APPS } from '../../../src/platform/config/network-apps.ts';
 import { SETTINGS } from '../../../src/platform/config/settings.ts';
 import { adapters } from '../../../src/providers/registry/registry.gen.ts';
 import { JWT_SECRET } from '../../support/worlds/app.ts';
-import { ELSEWHERE, SHOWN_IN } from '../../support/worlds/settings-table.ts';
+import { ELSEWHERE, SHOWN_IN } from '../../support/worlds/settings/settings-table.ts';
 
 // The settings that are shown, against those that there are.
 

@@ -3,7 +3,7 @@ import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { newId } from '../../../src/platform/kernel/index.ts';
 import type { NewFact, Topic } from '../../../src/platform/outbox/index.ts';
 import { emptyTables } from '../../support/wire/database.ts';
-import { refuseRows } from '../../support/wire/refused-row.ts';
+import { refuseRows } from '../../support/wire/database/refused-row.ts';
 import { type Notified, notified, postPayload } from '../../support/worlds/mail/notified.ts';
 
 // Every category by every way, master, choice and digest, against the table of the interface, written by hand. Each

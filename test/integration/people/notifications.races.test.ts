@@ -5,7 +5,7 @@ import type { Fact } from '../../../src/platform/outbox/index.ts';
 import { emptyTables } from '../../support/wire/database.ts';
 import { settles } from '../../support/wire/settles.ts';
 import { type Notified, notified } from '../../support/worlds/mail/notified.ts';
-import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
 
 // A notice that is added to a window while the window is closed.
 

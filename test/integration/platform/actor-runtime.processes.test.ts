@@ -7,7 +7,7 @@ import { newId, StartError, systemClock } from '../../../src/platform/kernel/ind
 import { testDatabase } from '../../support/wire/database.ts';
 import { takeDatabaseAway } from '../../support/processes/embedded-harness.ts';
 import { eventually } from '../../support/wire/eventually.ts';
-import { startHostProcess } from '../../support/processes/host-process.ts';
+import { startHostProcess } from '../../support/processes/scripts/host-process.ts';
 import { createLedger, ledgerActor, readLedger } from '../../support/worlds/ledger-actor.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
 

@@ -15,7 +15,7 @@ import {
 import { describeDapr } from '../../support/processes/describe-dapr.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually as waitUntil } from '../../support/wire/eventually.ts';
-import { type HostProcess, startHostProcess } from '../../support/processes/host-process.ts';
+import { type HostProcess, startHostProcess } from '../../support/processes/scripts/host-process.ts';
 import { createLedger, ledgerActor, readLedger } from '../../support/worlds/ledger-actor.ts';
 
 const RETRY_MS = 1_000;

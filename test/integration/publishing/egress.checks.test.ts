@@ -7,7 +7,7 @@ import { eventually } from '../../support/wire/eventually.ts';
 import { type ProxyServer, startProxy } from '../../support/wire/proxy-server.ts';
 import { openPublishing } from '../../support/worlds/publishing/world.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
-import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
 
 const stack = new AsyncDisposableStack();
 const by = { userId: null, impersonatorId: null, ip: '127.0.0.1' };

@@ -28,7 +28,7 @@ import {
   startPublisher,
   stateOf,
 } from '../../support/worlds/publishing/world.ts';
-import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
 
 // The first comment of a post: after its publication, once, whatever dies or is lost on the way.
 

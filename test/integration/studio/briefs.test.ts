@@ -3,7 +3,7 @@ import { changeAuditLog } from '../../../src/platform/audit/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { briefWeek } from '../../../src/studio/briefs/rules.ts';
 import { type ChatServer, startChatServer, textsOf } from '../../support/peers/chat-server.ts';
-import { refuseRows } from '../../support/wire/refused-row.ts';
+import { refuseRows } from '../../support/wire/database/refused-row.ts';
 import { type Notified, notified } from '../../support/worlds/mail/notified.ts';
 import { clockWhere } from '../../support/worlds/publishing/world.ts';
 

@@ -5,7 +5,7 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import { type Budget, openBudget, type Reservation } from '../../../src/studio/budget/index.ts';
 import { fc } from '../../support/properties.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { refuseRows } from '../../support/wire/refused-row.ts';
+import { refuseRows } from '../../support/wire/database/refused-row.ts';
 import { quietLog } from '../../support/worlds/quiet-log.ts';
 
 // Money first: the ledger against its counters at each step of any history, and caps against callers of several processes.

@@ -7,7 +7,7 @@ import type { CoEditor } from '../../support/wire/co-editor.ts';
 import { called } from '../../support/worlds/mcp.ts';
 import { element, later } from '../../support/worlds/publishing/post-routes.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
 
 const world = await openCoEditing();
 const { ann, eve, db, channel, second, key } = world;

@@ -6,7 +6,7 @@ import { testDatabase, type TestDatabase } from '../../support/wire/database.ts'
 import { openEventStream } from '../../support/wire/event-stream.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { waitingOnLock } from '../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
 
 // Sessions as people meet them: the model and the maker are on the wire, and each test writes what they answer.
 

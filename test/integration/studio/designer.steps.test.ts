@@ -4,7 +4,7 @@ import { type DesignerWorld, designerWorld, step, type Told } from '../../suppor
 import { clockWhere } from '../../support/worlds/publishing/world.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
-import { refuseRows } from '../../support/wire/refused-row.ts';
+import { refuseRows } from '../../support/wire/database/refused-row.ts';
 
 // What can happen to the steps of a session: on the wire, to the process that works on them, and by their deadlines,
 // which pass when a test says so.

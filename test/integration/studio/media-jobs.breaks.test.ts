@@ -5,7 +5,7 @@ import { inlineResults, type Maker, type Plan } from '../../support/worlds/studi
 import { mediaJobsWorld, type MediaJobsWorld, setProvider } from '../../support/worlds/studio/media-jobs.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
-import { endWaitingFor } from '../../support/wire/waiting-on-lock.ts';
+import { endWaitingFor } from '../../support/wire/database/waiting-on-lock.ts';
 import { clockWhere } from '../../support/worlds/publishing/world.ts';
 
 // Jobs whose steps meet a database that is away, somebody who cancels, and what nobody foresaw.

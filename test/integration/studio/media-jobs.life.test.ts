@@ -9,7 +9,7 @@ import type { Maker, Plan } from '../../support/worlds/studio/media-maker.ts';
 import { mediaJobsWorld, type MediaJobsWorld, setProvider } from '../../support/worlds/studio/media-jobs.ts';
 import { formOf, HEADS } from '../../support/worlds/samples.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { refuseRows } from '../../support/wire/refused-row.ts';
+import { refuseRows } from '../../support/wire/database/refused-row.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 
 // Jobs in everything that can happen to them. The worker is started by each test, in one process or in two.

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { AnyAdapter } from '../../../src/providers/registry/index.ts';
 import { adapters } from '../../../src/providers/registry/registry.gen.ts';
-import type { ProviderFixture } from '../../support/peers/provider-suite.ts';
-import { REFUSED_ADDRESSES } from '../../support/peers/setting-checks.ts';
+import type { ProviderFixture } from '../../support/peers/suites/provider.ts';
+import { REFUSED_ADDRESSES } from '../../support/peers/suites/setting-checks.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { type SignedUp, testApp } from '../../support/worlds/app.ts';
 

@@ -4,7 +4,7 @@ import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
 import type { TextRequest } from '../../../src/providers/registry/index.ts';
 import { INSTRUCTIONS } from '../../../src/studio/text/actions.ts';
 import { eventually } from '../../support/wire/eventually.ts';
-import { endWaitingFor } from '../../support/wire/waiting-on-lock.ts';
+import { endWaitingFor } from '../../support/wire/database/waiting-on-lock.ts';
 import { Client, testApp } from '../../support/worlds/app.ts';
 import { formOf, picture } from '../../support/worlds/samples.ts';
 import { said, scriptedAi } from '../../support/worlds/studio/scripted-ai.ts';

@@ -91,7 +91,7 @@ export async function startWire(real: Outbound): Promise<Wire> {
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (instead?.answer === 'cut' && next >= instead.at) {
-      asked.push(`${request.method} ${request.headers[ORIGIN]}${request.url}`);
+      asked.push(`${request.method} ${String(request.headers[ORIGIN])}${request.url}`);
       return void request.socket.destroy();
     }
     const body = await whole(request);
@@ -137,12 +137,12 @@ export async function startWire(real: Outbound): Promise<Wire> {
       const over = new AbortController();
       const headers = { ...request.headers, [ORIGIN]: origin, [CALL]: String(calls.push(over) - 1) };
       try {
-        const answer = await send(url, {
+        const told = await send(url, {
           ...request,
           headers,
           signal: request.signal ? AbortSignal.any([over.signal, request.signal]) : over.signal,
         });
-        return Object.defineProperty(answer, 'url', { value: answer.url.replace(address, origin) });
+        return Object.defineProperty(told, 'url', { value: told.url.replace(address, origin) });
       } catch (error) {
         throw over.signal.aborted ? new OutboundError('timeout', 'timeout', { cause: error, sent: true }) : error;
       }

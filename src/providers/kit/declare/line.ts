@@ -5,7 +5,7 @@ import type { Http } from '../wire/http.ts';
 import type { Large } from '../wire/large.ts';
 import type { OpenS3 } from '../protocols/s3.ts';
 import type { Smtp } from '../protocols/smtp.ts';
-import type { Pages } from '../wire/pages.ts';
+import type { WebPages } from '../wire/web-pages.ts';
 import type { Sockets } from '../wire/sockets.ts';
 import type { Stream } from '../wire/stream.ts';
 import type { WebFetch } from '../wire/web-fetch.ts';
@@ -25,7 +25,7 @@ export interface Tools {
   /** For bodies of any length. */
   stream: Stream;
   /** For pages and pictures of others that a text links to. */
-  pages: Pages;
+  pages: WebPages;
   sockets: Sockets;
   smtp: Smtp;
   s3: OpenS3;

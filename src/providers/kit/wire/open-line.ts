@@ -8,7 +8,7 @@ import { openFetch } from './open-fetch.ts';
 import { fill, openConnection } from './connection.ts';
 import { type HttpOptions, openHttp } from './open-http.ts';
 import { openLarge } from './open-large.ts';
-import { openPages } from './open-pages.ts';
+import { openWebPages } from './open-web-pages.ts';
 import { openS3 } from './open-s3.ts';
 import { openSmtp } from './open-smtp.ts';
 import { openSockets } from './open-sockets.ts';
@@ -142,7 +142,7 @@ export function openLines({
       fetch: openFetch(egressRoute, timeoutMs),
       webFetch: openWebFetch({ connection, manifest, outbound: egressRoute }),
       stream,
-      pages: openPages(egressRoute),
+      pages: openWebPages(egressRoute),
       sockets: openSockets(egressRoute),
       smtp,
       s3: openS3({ stream, clock, title: adapter.title }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { NETWORKS_DESCRIBED } from '../../../fixtures/providers/social-described.ts';
-import { faultsOf } from '../../../support/peers/api-operations.ts';
-import type { SocialFixture } from '../../../support/peers/social-suite.ts';
+import { faultsOf } from '../../../support/peers/documents/api-operations.ts';
+import type { SocialFixture } from '../../../support/peers/suites/social.ts';
 
 // Every request of a network's fixture, which the adapter sends field by field, against the official description of it.
 

@@ -1,8 +1,8 @@
 import { describe, test } from '@jest/globals';
 import lemmy from '../../../../src/providers/social/lemmy.v1.ts';
 import { lemmyFixture } from '../../../fixtures/providers/social/_lemmy.ts';
-import { wireChecks } from '../../../support/peers/provider-suite.ts';
-import { socialSuite } from '../../../support/peers/social-suite.ts';
+import { wireChecks } from '../../../support/peers/suites/provider.ts';
+import { socialSuite } from '../../../support/peers/suites/social.ts';
 
 describe('Lemmy with version 4 of its API', () => {
   const fixture = lemmyFixture('v4');

@@ -3,7 +3,7 @@ import { openOutbound } from '../../../../src/platform/outbound/index.ts';
 import { systemClock } from '../../../../src/platform/kernel/index.ts';
 import type { Media } from '../../../../src/providers/registry/index.ts';
 import { describePeer, npmPeer, type Peer } from '../../../support/peers/peers.ts';
-import { NOW, POST_ID, type PostInput, type SocialFixture, socialSuite } from '../../../support/peers/social-suite.ts';
+import { NOW, POST_ID, type PostInput, type SocialFixture, socialSuite } from '../../../support/peers/suites/social.ts';
 import { deviationsOf } from '../../../support/wire/deviations.ts';
 import { type Recorder, startRecorder } from '../../../support/wire/recorder.ts';
 import type { Exchange } from '../../../support/wire/wire.ts';

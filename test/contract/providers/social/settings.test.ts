@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { settingCheck } from '../../../support/peers/setting-bounds.ts';
+import { settingCheck } from '../../../support/peers/suites/setting-bounds.ts';
 import { localProviders } from '../../../support/worlds/providers.ts';
 
 // Values that a network refuses and whose type does not tell: they are named when a post is made, not when it is due.

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../../src/platform/kernel/index.ts';
 import { openOutbound, type Outbound } from '../../../../src/platform/outbound/index.ts';
 import type { Media, Published, SocialAdapter } from '../../../../src/providers/registry/index.ts';
-import { type PostInput, type SocialFixture, socialSuite, video } from '../../../support/peers/social-suite.ts';
+import { type PostInput, type SocialFixture, socialSuite, video } from '../../../support/peers/suites/social.ts';
 import {
   bytesOf,
   startUploadNetwork,

@@ -10,7 +10,7 @@ import { startRedis } from '../../../support/wire/services.ts';
 import { makeApp, tokensFor } from '../../../support/worlds/oauth.ts';
 
 /** A process that has streams. */
-const OWNER = fileURLToPath(new URL('../../../support/processes/stream-process.ts', import.meta.url));
+const OWNER = fileURLToPath(new URL('../../../support/processes/scripts/stream-process.ts', import.meta.url));
 
 let world: McpWorld;
 beforeAll(async () => {

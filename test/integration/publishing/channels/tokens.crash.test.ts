@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { newId } from '../../../../src/platform/kernel/index.ts';
 import { type SocialServer, startSocialServer } from '../../../support/peers/social-server.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
-import { type CrashingHost, openCrashing, type Place } from '../../../support/worlds/crashing.ts';
+import { type CrashingHost, openCrashing, type Place } from '../../../support/worlds/crash/crashing.ts';
 import { handleOf, postOf } from '../../../support/worlds/providers.ts';
 import { openPublishing } from '../../../support/worlds/publishing/world.ts';
 

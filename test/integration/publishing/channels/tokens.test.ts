@@ -7,7 +7,7 @@ import { settles } from '../../../support/wire/settles.ts';
 import { handleOf, postOf } from '../../../support/worlds/providers.ts';
 import { admit, newPost, openPublishing, settled, startPublisher } from '../../../support/worlds/publishing/world.ts';
 import { startReceiver } from '../../../support/wire/receiver.ts';
-import { endWaitingFor } from '../../../support/wire/waiting-on-lock.ts';
+import { endWaitingFor } from '../../../support/wire/database/waiting-on-lock.ts';
 import { type SocialServer, startSocialServer } from '../../../support/peers/social-server.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;

@@ -6,7 +6,7 @@ import { newId } from '../../../../src/platform/kernel/index.ts';
 import { testDatabase } from '../../../support/wire/database.ts';
 import { eventually } from '../../../support/wire/eventually.ts';
 import { openPublishing } from '../../../support/worlds/publishing/world.ts';
-import { waitingOnLock } from '../../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../../support/wire/database/waiting-on-lock.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let sandbox: Awaited<ReturnType<typeof startSandbox>>;

@@ -3,7 +3,7 @@ import { newId } from '../../../../src/platform/kernel/index.ts';
 import type { SocialAdapter } from '../../../../src/providers/registry/index.ts';
 import { adapters } from '../../../../src/providers/registry/registry.gen.ts';
 import { sealCredentials } from '../../../../src/publishing/channels/credentials.ts';
-import type { SocialFixture } from '../../../support/peers/social-suite.ts';
+import type { SocialFixture } from '../../../support/peers/suites/social.ts';
 import { testDatabase } from '../../../support/wire/database.ts';
 import { startInternet } from '../../../support/wire/outside.ts';
 import { answer, type Exchange, whole } from '../../../support/wire/wire.ts';

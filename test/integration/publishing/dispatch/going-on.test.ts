@@ -12,7 +12,7 @@ import { counted } from '../../../support/worlds/counted.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
 import { eventually } from '../../../support/wire/eventually.ts';
 import { newPost, openNetwork, openPublishing, seedOrg, stateOf } from '../../../support/worlds/publishing/world.ts';
-import { waitingOnLock } from '../../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../../support/wire/database/waiting-on-lock.ts';
 
 // The statement that writes a result takes the next post of the channel with the same slot: under all the conditions of
 // a claim, or not at all.
@@ -349,7 +349,7 @@ test('a result refused by the database fails alone: the others of its commit are
 
 describe('the statement of a result whose snapshot is older than a change of its organization', () => {
   const HELD = 1;
-  let held: postgres.Sql<{}>;
+  let held: postgres.Sql;
   /** Statements of this connection that find `HELD` locked wait when they look for a channel, their snapshots taken. */
   beforeAll(async () => {
     await db.sql.unsafe(`

@@ -17,7 +17,7 @@ import {
   stateOf,
 } from '../../../support/worlds/publishing/world.ts';
 import { noEngine } from '../../../support/worlds/app.ts';
-import { waitingOnLock } from '../../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../../support/wire/database/waiting-on-lock.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -6,7 +6,7 @@ import { testApp } from '../../../support/worlds/app.ts';
 import { subscribe, WITH_BILLING } from '../../../support/worlds/billing.ts';
 import { element, later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
 import { eventually } from '../../../support/wire/eventually.ts';
-import { waitingOnLock } from '../../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../../support/wire/database/waiting-on-lock.ts';
 
 const routes = await openPostRoutes();
 const { db, app, ann, eve, key, channel, second, network, schedule, create, made, read, published } = routes;

@@ -14,7 +14,7 @@ import {
   startPublisher,
   stateOf,
 } from '../../../support/worlds/publishing/world.ts';
-import { waitingOnLock } from '../../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../../support/wire/database/waiting-on-lock.ts';
 
 const DAY = 86_400_000;
 

@@ -3,7 +3,7 @@ import { newId } from '../../../../src/platform/kernel/index.ts';
 import { dropDeletedPosts } from '../../../../src/publishing/posts/retention.ts';
 import { element, later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
 import { eventually } from '../../../support/wire/eventually.ts';
-import { waitingOnLock } from '../../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../../support/wire/database/waiting-on-lock.ts';
 
 const HOUR = 3_600_000;
 const routes = await openPostRoutes();

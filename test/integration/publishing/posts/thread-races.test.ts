@@ -4,7 +4,7 @@ import { newId, systemClock } from '../../../../src/platform/kernel/index.ts';
 import { CreateBody, EditBody } from '../../../../src/publishing/posts/index.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
 import { eventually } from '../../../support/wire/eventually.ts';
-import { waitingOnLock } from '../../../support/wire/waiting-on-lock.ts';
+import { waitingOnLock } from '../../../support/wire/database/waiting-on-lock.ts';
 import {
   admit,
   newPost,

@@ -4,7 +4,7 @@ import { noEngine } from '../app.ts';
 import { openPublishing } from '../publishing/world.ts';
 import { mailEventsOf } from '../quiet-log.ts';
 
-const PROGRAM = fileURLToPath(new URL('../../processes/mail-process.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../processes/scripts/mail-process.ts', import.meta.url));
 
 export interface SenderSetup {
   url: string;

@@ -3,7 +3,7 @@ import { adapters } from '../../../../src/providers/registry/registry.gen.ts';
 import { textFormOf, writerOf } from '../../../../src/providers/social/_text.ts';
 import type { Credentials } from '../../../../src/publishing/channels/credentials.ts';
 import type { FakeNetwork, Fixture } from '../../peers/fake-network.ts';
-import type { Case, PostInput, SocialFixture } from '../../peers/social-suite.ts';
+import type { Case, PostInput, SocialFixture } from '../../peers/suites/social.ts';
 import type { Fault, Played } from '../../wire/played.ts';
 
 /** A network with the account and the post that its fixture has. */

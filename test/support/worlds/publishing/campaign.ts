@@ -9,7 +9,7 @@ import type { Database } from '../../../../src/platform/db/index.ts';
 import { newId, randomBase62 } from '../../../../src/platform/kernel/index.ts';
 import type { Media, Published, SocialAdapter } from '../../../../src/providers/registry/index.ts';
 import { sealCredentials } from '../../../../src/publishing/channels/credentials.ts';
-import { NOW, POST_ID } from '../../peers/social-suite.ts';
+import { NOW, POST_ID } from '../../peers/suites/social.ts';
 import { testDatabase } from '../../wire/database.ts';
 import { moved, type Played, startPlayed } from '../../wire/played.ts';
 import { testApp } from '../app.ts';
