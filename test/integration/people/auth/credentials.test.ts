@@ -444,7 +444,7 @@ describe('refresh', () => {
     await db.sql`update sessions set expires_at = now() where user_id = ${eve.userId}`;
     expect((await refresh(tokenOf(eve.client))).status).toBe(401);
   });
-  test.each(['', 'x', 'A'.repeat(87), '../../..', 'A'.repeat(100_000)])(
+  test.each(['', 'x', 'A'.repeat(87), '../..', 'A'.repeat(100_000)])(
     'ends no session on a string that is not a token: %.20j [S39]',
     async (token) => {
       const { status, body } = await refresh(token);

@@ -28,7 +28,7 @@ beforeAll(async () => {
   first = await app.signUp();
   bob = await app.signUp();
   token = bob.client.cookies.get('auth')!;
-  good = JSON.parse(Buffer.from(token.split('..')[1]!, 'base64url').toString());
+  good = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString());
   trap = createServer((socket) => {
     trapped += 1;
     socket.destroy();
@@ -59,7 +59,7 @@ const signed = (header: unknown, payload: unknown, secret: string | Buffer = JWT
 const claims = (more: Record<string, unknown>) =>
   Object.fromEntries(Object.entries({ ...good, ...more }).filter(([, value]) => value !== undefined));
 const flip = (text: string, at: number) => text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1);
-const part = (n: number) => token.split('..')[n]!;
+const part = (n: number) => token.split('.')[n]!;
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const ed = generateKeyPairSync('ed25519');
@@ -101,7 +101,7 @@ test('a session token is renewed on each request by cookie, together with csrf_t
     .set('auth', signed(H, claims({ iat: now() - 1000, exp: now() + 600 })))
     .set('csrf_token', 'a'.repeat(64));
   await client.get('/user/self');
-  const renewed = JSON.parse(Buffer.from(client.cookies.get('auth')!.split('..')[1]!, 'base64url').toString());
+  const renewed = JSON.parse(Buffer.from(client.cookies.get('auth')!.split('.')[1]!, 'base64url').toString());
   expect(renewed.exp).toBeGreaterThan(now() + 29 * DAY);
   expect(client.csrf).toBe('a'.repeat(64));
   client.cookies.delete('csrf_token');
@@ -238,11 +238,11 @@ const bad: Case[] = [
   ['a truncated signature', () => token.slice(0, -4)],
   ['a longer signature', () => `${token}AAAA`],
   ['a changed signature', () => flip(token, token.length - 10)],
-  ['a changed payload', () => flip(token, token.indexOf('..') + 30)],
+  ['a changed payload', () => flip(token, token.indexOf('.') + 30)],
   ['a changed header', () => flip(token, 5)],
   [
     'a payload of another token under this signature',
-    () => `${part(0)}.${first.client.cookies.get('auth')!.split('..')[1]}.${part(2)}`,
+    () => `${part(0)}.${first.client.cookies.get('auth')!.split('.')[1]}.${part(2)}`,
   ],
   [
     'stray bits in the last character',
@@ -251,7 +251,7 @@ const bad: Case[] = [
   ['padding', () => `${token}=`],
   ['standard base64', () => token.replace(/\.([^.]+)$/, '.+/$1')],
   ['the signature in hexadecimal', () => `${part(0)}.${part(1)}.${Buffer.from(part(2), 'base64url').toString('hex')}`],
-  ['white space inside', () => token.replace('..', '. ')],
+  ['white space inside', () => token.replace('.', '. ')],
   ['trailing data', () => `${token}%00`],
   ['its JSON form', () => base64({ protected: part(0), payload: part(1), signature: part(2) })],
   ['payload is an array', () => signed(H, '[]')],
@@ -275,7 +275,7 @@ const bad: Case[] = [
   ['an unknown sid', () => signed(H, claims({ sid: newId() }))],
   ['sid as number', () => signed(H, claims({ sid: 1 }))],
   ['a role of its own making, for another user', () => signed(H, claims({ sub: newId(), isSuperAdmin: true }))],
-  ['dots', () => '../..'],
+  ['dots', () => '..'],
   ['an API key', async () => (await bob.withKey()).key],
   ['a refresh token', () => bob.client.cookies.get('refresh')!],
   ['very long', () => `${token}${'A'.repeat(8_000)}`],

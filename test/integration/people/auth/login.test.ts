@@ -256,7 +256,7 @@ describe('a login', () => {
     await login(ann.email, undefined, 'local', client);
     for (const name of ['auth', 'refresh', 'csrf_token'] as const)
       expect(client.cookies.get(name)).not.toBe(planted[name]);
-    const sid = (token: string) => JSON.parse(Buffer.from(token.split('..')[1]!, 'base64url').toString()).sid;
+    const sid = (token: string) => JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()).sid;
     expect(sid(client.cookies.get('auth')!)).not.toBe(sid(planted.auth));
     expect((await client.get('/user/self')).body).toMatchObject({ id: ann.userId, orgId: ann.orgId });
     const twice = [await login(ann.email), await login(ann.email)].map(({ headers }) => headers.getSetCookie());

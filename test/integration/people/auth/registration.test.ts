@@ -142,7 +142,7 @@ describe('an activation code', () => {
       await db.sql`select count(*)::int as n from audit_log where action = 'user.activated' and resource_id = ${id}`,
     ).toEqual([{ n: 1 }]);
   });
-  test.each(['', 'x', 'A'.repeat(43), '../../..', "' or 1=1 --", '\u{1f600}'])(
+  test.each(['', 'x', 'A'.repeat(43), '../..', "' or 1=1 --", '\u{1f600}'])(
     'gets the same answer when it is invalid: %j [S34]',
     async (code) => {
       const { status, body, headers } = await activate(code);

@@ -210,7 +210,7 @@ function mixBounds(limits: Limits, kinds: readonly MediaKind[]): Bound[] {
 
 /** A value at a path with dots. */
 const nested = (path: string, value: unknown): Readonly<Record<string, unknown>> =>
-  path.split('..').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Record<string, unknown>;
+  path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as Record<string, unknown>;
 
 /** The checks of posts of each type, and of later items. */
 export function limitChecks({ limits, threads, comment }: SocialAdapter): Check[] {
@@ -237,7 +237,7 @@ export function limitChecks({ limits, threads, comment }: SocialAdapter): Check[
         name: `${name}: takes ${what} at the limit, and names the field of what is beyond it`,
         async run() {
           if (at) expect(judge(at)).toEqual([]);
-          for (const item of beyond) expect(judge(item).map((issue) => issue.field.split('..')[0])).toContain(field);
+          for (const item of beyond) expect(judge(item).map((issue) => issue.field.split('.')[0])).toContain(field);
         },
       })),
       {

@@ -218,6 +218,6 @@ export const settingCheck = ({ settings }: SocialAdapter, usable: Readonly<Recor
       if (sampleOf(place) === null) return []; // a setting of the family that this network does not take
       return boundsAt(place, required.includes(key)).filter((bound) => bound.faults.length > 0);
     });
-    expect(faults.map((bound) => [bound.path.join('..'), ...bound.faults])).toEqual([]);
+    expect(faults.map((bound) => [bound.path.join('.'), ...bound.faults])).toEqual([]);
   },
 });
