@@ -19,7 +19,7 @@ import { formOf, HEADS } from '../../support/worlds/samples.ts';
 
 /** A program of `test/support` as a child; `peak` is the most memory that it has had. */
 function startChild(name: string, args: readonly string[] = []) {
-  const program = fileURLToPath(new URL(`../../support/processes/${name}.ts`, import.meta.url));
+  const program = fileURLToPath(new URL(`../../support/processes/scripts/${name}.ts`, import.meta.url));
   const child = spawn(process.execPath, [program, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = once(child, 'exit');
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
