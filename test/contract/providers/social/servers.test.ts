@@ -1,4 +1,4 @@
-// oxlint-disable max-lines -- one table of hostile servers, for each network with servers of the user's choice
+// oxlint-disable max-lines -- one table of the contract, for each network with a server of its own here
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { readdir, readFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
