@@ -19,6 +19,8 @@ interface Status {
   tags: { name: string }[];
 }
 
+// the snac of Debian's backports has no request to delete a status, and shows the direct answers to one alone
+
 const REDIRECT = 'https://rookery.example/integrations/social/mastodon';
 
 await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
@@ -143,6 +145,26 @@ await describePeer('snac (Mastodon API)', snacPeer, ({ start }) => {
     const root = await channel().publish(postOf('Root'), {}, handleOf());
     const second = await channel().publish(postOf('Second'), {}, handleOf(undefined, [root]));
     expect((await ask(`/v1/statuses/${second.id}`)) as Status).toMatchObject({ in_reply_to_id: root.id });
+  });
+
+  test('comments on a status, answers the comment, finds it after a lost answer, and reads both', async () => {
+    const since = new Date(Date.now() - 1_000);
+    const published = await channel().publish(postOf('Talk'), {}, handleOf());
+    const said = { post: postOf('Nice'), published };
+    const comment = await channel().comment!(said, handleOf());
+    const answer = await channel().comment!({ post: postOf('Thanks'), published, parent: comment }, handleOf());
+    expect((await ask(`/v1/statuses/${comment.id}`)) as Status).toMatchObject({
+      in_reply_to_id: published.id,
+      visibility: 'public',
+    });
+    expect((await ask(`/v1/statuses/${answer.id}`)) as Status).toMatchObject({ in_reply_to_id: comment.id });
+    const attempt = { since, saved: undefined, thread: [] };
+    await expect(channel().findComment!(said, attempt)).resolves.toMatchObject([{ id: comment.id }]);
+    const { comments } = await channel().comments!(published);
+    const told = comments.find(({ id }) => id === comment.id)!;
+    expect(told).toMatchObject({ text: 'Nice', author: { name: 'alice' } });
+    expect(told.parentId).toBeUndefined();
+    expect((await channel().comments!(comment)).comments).toMatchObject([{ id: answer.id, text: 'Thanks' }]);
   });
 
   test('a wrong password and a wrong token are refused', async () => {
