@@ -144,7 +144,7 @@ export const releasePushes = (sql: Sql, pushes: readonly Pick<ClaimedPush, 'id' 
     and p.attempts = c.attempts`;
 
 /** Outcomes that come within this time are written together. Until then a crash has what was sent sent again. */
-const TOGETHER = { gatherMs: 20 };
+const TOGETHER = { gatherMs: 5 };
 
 /** Forgets a push that is over, together with others. */
 export const deletePush = groupCommit<string, void>(async (sql, ids) => {
