@@ -6,6 +6,8 @@ import { mediaOf } from '../../../support/worlds/media-of.ts';
 import { describePeer, npmPeer, type Peer } from '../../../support/peers/peers.ts';
 import { handleOf, localProviders, postOf } from '../../../support/worlds/providers.ts';
 
+// a data server without an AppView and a video service: nobody tells answers and counts there, or takes videos
+
 interface Account {
   did: string;
   handle: string;
@@ -152,13 +154,17 @@ await describePeer(
       expect((await records(alice.did)).some(({ uri }) => uri === third.id)).toBe(false);
     });
 
-    test('comments, answers a comment, and repeats a post once', async () => {
+    test('comments, answers a comment, deletes an answer, and repeats a post once', async () => {
       const [ann, ben] = [await channel(), await channel(bob)];
       const root = await ann.publish(postOf('Discuss'), {}, handleOf());
       const comment = await ben.comment!({ post: postOf('First'), published: root }, handleOf());
       const answer = await ann.comment!({ post: postOf('Thanks'), published: root, parent: comment }, handleOf());
       const record = (await records(alice.did)).find(({ uri }) => uri === answer.id)!;
       expect(record.value.reply).toEqual({ root: root.saved, parent: { uri: comment.id, cid: expect.any(String) } });
+      const below = (await records(bob.did)).find(({ uri }) => uri === comment.id)!;
+      expect(below.value).toMatchObject({ text: 'First', reply: { root: root.saved, parent: root.saved } });
+      await ann.remove!(answer);
+      expect((await records(alice.did)).some(({ uri }) => uri === answer.id)).toBe(false);
       const handle = handleOf();
       const first = await ben.repost!({ id: 'repost-1', published: root }, handle);
       const again = await ben.repost!({ id: 'repost-1', published: root }, handleOf(handle.kept[0]));

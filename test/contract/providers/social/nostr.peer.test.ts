@@ -8,6 +8,8 @@ import { picture as pictureOf } from '../../../support/worlds/samples.ts';
 import { describePeer, npmPeer, type Peer } from '../../../support/peers/peers.ts';
 import { handleOf, localProviders, postOf } from '../../../support/worlds/providers.ts';
 
+// this relay keeps requests to delete like other events, and deletes nothing
+
 const KEY = '7f'.repeat(32);
 const PUBLIC = Buffer.from(schnorr.getPublicKey(new Uint8Array(Buffer.from(KEY, 'hex')))).toString('hex');
 const BOB = encodeNpub('a1'.repeat(32));
@@ -112,6 +114,37 @@ await describePeer(
         [root.id, 'root'],
         [second.id, 'reply'],
       ]);
+    });
+
+    test('comments, answers a comment, reads both from the relays, and asks them to delete one', async () => {
+      const social = channel(urls());
+      const published = await social.publish(postOf('Talk'), {}, handleOf());
+      const handle = handleOf();
+      const said = { post: postOf('Nice'), published };
+      const comment = await social.comment!(said, handle);
+      const answer = await social.comment!({ post: postOf('Thanks'), published, parent: comment }, handleOf());
+      for (const url of urls()) {
+        const [event] = await stored(url, { ids: [answer.id] });
+        expect(event!.tags.filter(([name]) => name === 'e').map(([, id, , mark]) => [id, mark])).toEqual([
+          [published.id, 'root'],
+          [comment.id, 'reply'],
+        ]);
+      }
+      const attempt = { since: new Date(), saved: handle.kept[0], thread: [] };
+      await expect(social.findComment!(said, attempt)).resolves.toMatchObject({ id: comment.id });
+      const { comments } = await social.comments!(published);
+      const told = comments.map(({ id, text, author, parentId }) => [id, text, author.id, parentId]);
+      expect(told).toHaveLength(2); // of one second, in any order
+      expect(told).toContainEqual([comment.id, 'Nice', PUBLIC, undefined]);
+      expect(told).toContainEqual([answer.id, 'Thanks', PUBLIC, comment.id]);
+      await social.remove!(answer);
+      for (const url of urls()) {
+        const requests = await stored(url, { authors: [PUBLIC], kinds: [5] });
+        expect(requests.map(({ tags }) => tags)).toContainEqual([
+          ['e', answer.id],
+          ['k', '1'],
+        ]);
+      }
     });
 
     test('writes events and addresses that nostr-tools reads as its own', async () => {
