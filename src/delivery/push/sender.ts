@@ -21,8 +21,8 @@ interface PushSenderOptions {
 }
 
 const CONCURRENCY = 64;
-/** So that no connection waits for a statement. For seconds only: the session of a device may end meanwhile (S237). */
-const AHEAD = { rows: 192, forMs: 5_000 };
+/** So that no connection waits for a statement. For a second only: the session of a device may end meanwhile (S237). */
+const AHEAD = { rows: 192, forMs: 1_000 };
 const LEASE_SECONDS = 120; // longer than that wait and an attempt take
 /** Outcomes that wait to be written; beyond them nothing is claimed. */
 const MOST_UNWRITTEN = 2_000;
