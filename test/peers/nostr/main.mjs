@@ -23,6 +23,11 @@ class Memory extends common.EventRepository {
       event.created_at <= (filter.until ?? Infinity);
     return [...this.events.values()].filter(fits).sort((a, b) => b.created_at - a.created_at).slice(0, filter.limit ?? 500);
   }
+  /** NIP-09: of the events that are named, those of whoever asks. */
+  async deleteByDeletionRequest({ pubkey, tags }) {
+    const named = tags.flatMap(([name, id]) => (name === 'e' && this.events.get(id)?.pubkey === pubkey ? [id] : []));
+    for (const id of named) this.events.delete(id);
+  }
   async destroy() {}
 }
 
