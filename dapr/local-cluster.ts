@@ -19,6 +19,7 @@ import {
   APP_ID,
   ask,
   COMPONENTS,
+  componentsOpen,
   describeExit,
   endOfLog,
   type Running,
@@ -367,18 +368,26 @@ export async function startLocalCluster(options: ClusterOptions): Promise<LocalC
   signal.throwIfAborted();
   const control = await startControl(cluster, begun);
 
+  begun.defer(async () => {
+    cluster.ending = true;
+    // apps first: a sidecar that ends before its app cuts every running turn
+    await Promise.all(members.map(({ app }) => app.stop()));
+    await Promise.all(members.map(({ sidecar }) => sidecar.stop()));
+  });
+
   const stores = { databaseUrl, redisUrl };
-  for (const [n, own] of ports.hosts.entries())
-    members.push(
-      await startMember(cluster, {
-        ...stores,
-        name: `host-${n + 1}`,
-        command: HOST_COMMAND,
-        appId: APP_ID,
-        own,
-        httpPort: '0',
-      }),
-    );
+  for (const [n, own] of ports.hosts.entries()) {
+    const member = await startMember(cluster, {
+      ...stores,
+      name: `host-${n + 1}`,
+      command: HOST_COMMAND,
+      appId: APP_ID,
+      own,
+      httpPort: '0',
+    });
+    members.push(member);
+    if (n === 0) await componentsOpen(member.sidecar, own.http, cluster.tokens.DAPR_API_TOKEN);
+  }
   members.push(
     await startMember(cluster, {
       ...stores,
@@ -389,12 +398,6 @@ export async function startLocalCluster(options: ClusterOptions): Promise<LocalC
       httpPort: environment['PORT'] || '3000',
     }),
   );
-  begun.defer(async () => {
-    cluster.ending = true;
-    // apps first: a sidecar that ends before its app cuts every running turn
-    await Promise.all(members.map(({ app }) => app.stop()));
-    await Promise.all(members.map(({ sidecar }) => sidecar.stop()));
-  });
   for (const member of members) watch(cluster, member);
 
   const needs = [...control, ...members.flatMap(({ app, sidecar }) => [app, sidecar])];

@@ -326,3 +326,16 @@ export const startSidecar = ({
       NAMES_CONFIG,
     ],
   });
+
+/**
+ * Waits until a sidecar has opened its components; whether its app answers does not matter. The first sidecar of a
+ * database has to: two that open its state store at once both make the tables, and daprd 1.18.3 ends where the other one
+ * was first (SQLSTATE 42710; 2 of 55 starts).
+ */
+export const componentsOpen = (sidecar: Running, httpPort: number, apiToken: string): Promise<void> =>
+  waitUntil(
+    'its components are open',
+    async () =>
+      (await ask(`http://127.0.0.1:${httpPort}/v1.0/healthz/outbound`, { 'dapr-api-token': apiToken })).status === 204,
+    { needs: [sidecar] },
+  );

@@ -89,6 +89,10 @@ describeDapr('npm run cluster', () => {
     );
     expect((await ask(`${address}/health/ready`)).status).toBe(200);
     expect(await runningAddress(folder)).toBe(address); // for the demo
+    // two sidecars that open the state store of an empty database at once both make its tables, and one fails
+    const logOf = (name: string) => readFileSync(join(folder, 'cluster', 'logs', `${name}-daprd.log`), 'utf8');
+    const opened = /time="([^"]+)" [^\n]*Component loaded: state /.exec(logOf('host-1'))![1]!;
+    expect(/time="([^"]+)"/.exec(logOf('host-2'))![1]! > opened).toBe(true);
 
     const second = Number(/host-2 +rookery +(\d+)/.exec(said())![1]);
     process.kill(second, 'SIGKILL');

@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ask, type Exit, type Running, startProcess, waitUntil } from '../../../dapr/processes.ts';
+import { ask, componentsOpen, type Exit, type Running, startProcess, waitUntil } from '../../../dapr/processes.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { type DaprCluster, daprMissing, type HostPorts, type SidecarHandle, startDapr } from './dapr-harness.ts';
 import { freePorts } from '../wire/ports.ts';
@@ -256,7 +256,11 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
   };
   const members: Member[] = [];
   begun.defer(async () => void (await Promise.all(members.map(({ app }) => killed(app)))));
-  for (let n = 0; n < (options.hosts ?? 2); n++) members.push(await startMember(n));
+  for (let n = 0; n < (options.hosts ?? 2); n++) {
+    const member = await startMember(n);
+    members.push(member);
+    if (n === 0) await componentsOpen(member.sidecar.process, member.sidecar.ports.http, tokens.apiToken);
+  }
   const apiPorts = await dapr.reserve();
   const api = { app: startApp('api', 'api', apiPorts, apiPort), sidecar: dapr.sidecar(apiPorts, 'api', apiPort) };
   begun.defer(() => killed(api.app));
