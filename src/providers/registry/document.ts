@@ -49,7 +49,7 @@ Every provider that is registered, in every version. Beside its own tests each i
 | Proof | |
 |---|---|
 | **S** | a real server, or one by others that stands in for it |
-| **D** | an official document, which the requests of its fixture are held against as far as it describes them; skipped, by name, where the document is not at hand |
+| **D** | an official document, which the requests of its fixture are held against as far as it describes them |
 | **O** | a client by others: for the same act both send the same, field by field, or the one takes what the other made |
 | **F** | nothing else: **Written from** alone speaks for it, how its maker's document was read, and when |
 

@@ -1,8 +1,11 @@
 import { expect, test } from '@jest/globals';
+import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { adapters } from '../../../src/providers/registry/registry.gen.ts';
+import { AI_DESCRIBED, MEDIA_DESCRIBED } from '../../fixtures/providers/ai-described.ts';
 import { PROOFS } from '../../fixtures/providers/proofs.ts';
+import { NETWORKS_DESCRIBED } from '../../fixtures/providers/social-described.ts';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const ids = new Set(adapters.map(({ id }) => id));
@@ -51,4 +54,17 @@ test('documents and clients are proofs where a test goes through the list of the
   );
   expect([...told].toSorted()).toEqual(Object.keys(lists).toSorted());
   for (const [file, list] of Object.entries(lists)) expect(await readFile(ROOT + file, 'utf8')).toContain(list);
+});
+
+test('a document that whoever runs the tests has to give is no proof', () => {
+  const apart = [...NETWORKS_DESCRIBED, ...AI_DESCRIBED, ...MEDIA_DESCRIBED].filter(({ isApart }) => isApart);
+  expect(apart.length).toBeGreaterThan(5);
+  const proving = new Set(PROOFS.filter(({ kind }) => kind === 'D').map(({ by }) => by));
+  expect(apart.filter(({ document }) => proving.has(document))).toEqual([]);
+});
+
+const SHIPPED = new URL('../../../../shared/openapi/', import.meta.url);
+(existsSync(SHIPPED) ? test : test.skip)('every other document lies beside the checkout', () => {
+  const shipped = [...NETWORKS_DESCRIBED, ...AI_DESCRIBED, ...MEDIA_DESCRIBED].filter(({ isApart }) => !isApart);
+  expect(shipped.filter(({ operations }) => operations() === undefined).map(({ document }) => document)).toEqual([]);
 });
