@@ -1,5 +1,5 @@
 import { dealt, type Fragment, type Sql } from '../../platform/db/index.ts';
-import { braked, orgIsDisabled, published, snapshot } from '../posts/index.ts';
+import { braked, labelsOf, orgIsDisabled, published, snapshot } from '../posts/index.ts';
 import type { ChannelSnapshot } from '../posts/index.ts';
 import type { PlugValue } from './row.ts';
 
@@ -119,12 +119,16 @@ export interface LookedPost {
   release: { id: string; url: string; saved?: unknown };
 }
 
-/** The posts of the channel with a run since the last look, in which the configuration has done nothing yet. */
+/**
+ * The posts of the channel with a run since the last look, in which the configuration has done nothing yet. A run that
+ * falls into a brake of its campaign or group is not made up for.
+ */
 export const postsOfLook = (sql: Sql, look: Look, rhythm: Rhythm): Promise<LookedPost[]> => sql<LookedPost[]>`
     with ${agesOf(sql, rhythm, look)}
     select p.id, jsonb_strip_nulls(jsonb_build_object('id', p.release_id, 'url', coalesce(p.release_url, ''),
         'saved', p.released)) as release
     from posts p
+    join channels c on c.id = p.channel_id and c.org_id = p.org_id
     where p.id in (
         select q.id
         from ages a
@@ -137,6 +141,7 @@ export const postsOfLook = (sql: Sql, look: Look, rhythm: Rhythm): Promise<Looke
       )
       and p.org_id = ${look.orgId}
       and p.release_id <> ''
+      and not ${braked(sql, labelsOf(sql))}
       and not exists (
         select
         from post_follow_ups f

@@ -310,6 +310,22 @@ describe('auto plugs', () => {
     expect(countedPosts()).toEqual([]);
   });
 
+  test('a run that falls into a brake of its campaign is not made up for; the others of its channel are made [PL10]', async () => {
+    const { channelId, ids } = await channelWith([5.9, 5.9]);
+    const [braked, other] = ids as [string, string];
+    await runAutoPlugs();
+    const [{ group }] = await db.sql<[{ group: string }]>`select group_id as "group" from posts where id = ${braked}`;
+    await db.sql`update posts set group_id = 'another' where id = ${other}`;
+    await db.sql`update channels set brakes = ${[`campaign:${group}`]} where id = ${channelId}`;
+    await pass(channelId, 0.2);
+    await runAutoPlugs();
+    expect(countedPosts()).toEqual([other]);
+    await db.sql`update channels set brakes = '{}' where id = ${channelId}`;
+    await pass(channelId, 1);
+    await runAutoPlugs();
+    expect(countedPosts()).toEqual([other]);
+  });
+
   test('a network that fails is asked again, and the run stays due; a deleted post has none [PL3]', async () => {
     const { channelId, ids, configuration } = await channelWith([5.95, 5.95]);
     await db.sql`update posts set deleted_at = now() where id = ${ids[1]!}`;

@@ -11,7 +11,7 @@ const PROBE_MS = 15_000;
 const LONGEST_PROBE_MS = 300_000;
 /** A probe that is not over by then has died with its host. */
 const PROBING_MS = 65_000;
-/** How long a post waits while another one probes. */
+/** How long a post waits at least while another one probes. */
 const WHILE_PROBING_MS = 5_000;
 
 const named = (sql: Sql, { providerId, providerVersion, lane }: CircuitKey): Fragment =>
@@ -29,10 +29,11 @@ export async function insertCircuit(sql: Sql, { providerId, providerVersion, lan
 
 /**
  * Asks whether a post may be sent: `closed`: each may; `probe`: this one, which has to report; else how long it waits,
- * in milliseconds.
+ * in milliseconds. While another one probes it waits as long again as that has lasted: a network that hangs would have
+ * every post claimed every few seconds, with two entries in its timeline each time.
  */
 export async function takeProbe(sql: Sql, key: CircuitKey): Promise<'closed' | 'probe' | number> {
-  const [row] = await sql<{ isTaken: boolean; waitMs: number }[]>`
+  const [row] = await sql<{ isTaken: boolean; probeInMs: number; probesFor: number | null }[]>`
     /* all orgs */
     with taken as (
       update circuits
@@ -43,11 +44,38 @@ export async function takeProbe(sql: Sql, key: CircuitKey): Promise<'closed' | '
       returning provider_id
     )
     select exists (select from taken) as "isTaken",
-      greatest(ceil(extract(epoch from probe_at - now()) * 1000), 0)::float8 as "waitMs"
+      ceil(extract(epoch from probe_at - now()) * 1000)::float8 as "probeInMs",
+      ${PROBING_MS} - ceil(extract(epoch from probing_until - now()) * 1000)::float8 as "probesFor"
     from circuits
     where ${named(sql, key)}`;
   if (!row) return 'closed';
-  return row.isTaken ? 'probe' : row.waitMs || WHILE_PROBING_MS;
+  if (row.isTaken) return 'probe';
+  const probesFor = row.probesFor ?? 0;
+  return Math.max(row.probeInMs, Math.min(Math.max(probesFor, WHILE_PROBING_MS), PROBING_MS - probesFor), 1);
+}
+
+/**
+ * Since when a post waits for a network that answers nobody: the first time that its timeline says so, after the last
+ * entry that says anything else.
+ */
+export async function waitsForCircuitSince(
+  sql: Sql,
+  { orgId, postId }: { orgId: string; postId: string },
+): Promise<Date | undefined> {
+  const [row] = await sql<{ since: Date | null }[]>`
+    select min(at) as since
+    from post_timeline t
+    where org_id = ${orgId}
+      and post_id = ${postId}
+      and kind = 'circuit_open'
+      and not exists (
+        select
+        from post_timeline o
+        where o.post_id = t.post_id
+          and o.id > t.id
+          and o.kind not in ('claimed', 'circuit_open')
+      )`;
+  return row?.since ?? undefined;
 }
 
 /** Ends a probe: a failed one waits longer for the next, one that has shown nothing leaves its place to another post. */

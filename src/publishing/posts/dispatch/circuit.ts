@@ -16,15 +16,16 @@ export interface CircuitsOptions {
 }
 export interface Circuits {
   /**
-   * Sends a post, or what follows one, while its network answers; else answers `circuit_open` and how long it waits. A
-   * What waits for a day goes out all the same, and ends by its own attempts. `waitsSince`: of a post its date.
+   * Sends a post, or what follows one, while its network answers; else answers `circuit_open` and how long it waits.
+   * What has waited for a day goes out all the same, and ends by its own attempts.
    */
-  guard(
-    claimed: Pick<ClaimedPost, 'channelId' | 'channel'> & { waitsSince?: Date | undefined },
-    lane: string,
-    send: () => Promise<AttemptOutcome>,
-  ): Promise<AttemptOutcome>;
+  guard(claimed: Guarded, lane: string, send: () => Promise<AttemptOutcome>): Promise<AttemptOutcome>;
 }
+
+type Guarded = Pick<ClaimedPost, 'channelId' | 'channel'> & {
+  /** Since when it waits for a network that answers nobody; undefined: not yet. Asked for when it has to wait. */
+  waitsSince: () => Promise<Date | undefined>;
+};
 
 /** It opens when so many calls of so many channels have failed in this time, and none has succeeded. */
 const WINDOW_MS = 60_000;
@@ -130,13 +131,17 @@ export function openCircuits({ sql, clock, log }: CircuitsOptions): Circuits {
     else if (isProbe) await endProbe(sql, circuit.key, { hasFailed: false });
   }
 
+  async function isOverdue(waitsSince: Guarded['waitsSince']): Promise<boolean> {
+    const since = await waitsSince();
+    return since !== undefined && clock.now().getTime() - since.getTime() > LONGEST_WAIT_MS;
+  }
+
   return {
     async guard({ channelId, channel: { providerId, providerVersion }, waitsSince }, lane, send) {
       const circuit = circuitOf({ providerId, providerVersion, lane });
-      const isOverdue = waitsSince !== undefined && clock.now().getTime() - waitsSince.getTime() > LONGEST_WAIT_MS;
       const asked = await enter(circuit);
       if (typeof asked === 'number') {
-        if (!isOverdue) return { kind: 'circuit_open', againMs: asked };
+        if (!(await isOverdue(waitsSince))) return { kind: 'circuit_open', againMs: asked };
         circuit.inFlight += 1;
       }
       const isProbe = asked === 'probe';

@@ -4,6 +4,7 @@ import { cleanJson, failureBefore, failureOf, released, waitOf } from './answers
 import type { Connected } from '../ports.ts';
 import { CALL_MS, pacesFor, PROCESSES_WITHIN_MS } from '../rules.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
+import { waitsForCircuitSince } from './circuit-store.ts';
 import { markSent, saveHandle } from './marks.ts';
 import { takePaces } from './pace.ts';
 import { callMsOf, type CallTime, hasHung, inTime, postOf, type Ready, type SenderDeps, settingsOf } from './calls.ts';
@@ -20,16 +21,15 @@ const SHORT_WAIT_MS = 5_000;
  * that one may be tried again.
  */
 export async function publish(deps: SenderDeps, work: Work, ready: Ready): Promise<AttemptOutcome> {
-  const { clock, limiter, circuits } = deps;
+  const { clock, limiter, circuits, sql } = deps;
   const { claimed } = work;
-  const { channelId, channel, publishDate } = claimed;
+  const { channelId, channel } = claimed;
   const { lane } = ready.connected;
   const place = await limiter.enter(claimed.orgId, { lane });
   const call: Call = { latenessMs: 0, at: undefined, hasFailed: false };
   try {
-    return await circuits.guard({ channelId, channel, waitsSince: publishDate }, lane, () =>
-      callAdapter(deps, work, ready, call),
-    );
+    const waitsSince = () => waitsForCircuitSince(sql, claimed);
+    return await circuits.guard({ channelId, channel, waitsSince }, lane, () => callAdapter(deps, work, ready, call));
   } finally {
     const { at, latenessMs, hasFailed } = call;
     place.leave(hasFailed && hasHung(clock, at));

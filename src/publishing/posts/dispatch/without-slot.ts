@@ -45,7 +45,8 @@ export const callsWithoutSlot = (deps: SenderDeps) => ({
     const call: Called = { mayBePublic: false };
     try {
       return await onChannel(deps, caller, async (connected, ended) => {
-        const { channelId, channel, waitsSince } = caller;
+        const { channelId, channel } = caller;
+        const waitsSince = async () => caller.waitsSince;
         const send = () => makeOnce(deps, caller, { making: make(connected), connected, ended, call });
         return (await deps.circuits.guard({ channelId, channel, waitsSince }, connected.lane, send)) as MadeOutcome;
       });

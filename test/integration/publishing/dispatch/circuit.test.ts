@@ -111,6 +111,19 @@ describe('the circuit of a network', () => {
     }
   });
 
+  test('has posts wait as long again as a probe has lasted that hangs', async () => {
+    await using open = await opened();
+    const { world, orgId, channelIds } = open;
+    await db.sql`update circuits set probe_at = now(), probing_until = now() + interval '40 s'`; // begun 25 s ago
+    const [id] = await publishEach(world, orgId, channelIds.slice(20, 21));
+    await waits(id!);
+    const [channel] = await db.sql<{ restsMs: number }[]>`
+      select extract(epoch from resting_until - now())::float8 * 1000 as "restsMs"
+      from channels where id = ${channelIds[20]!}`;
+    expect(channel!.restsMs).toBeGreaterThan(15_000);
+    expect(channel!.restsMs).toBeLessThanOrEqual(40_000);
+  });
+
   test('closes with the first success, for all hosts, and lets calls back one, two, four at a time', async () => {
     await using open = await opened();
     const { world, network, orgId, channelIds, failed } = open;
@@ -166,14 +179,24 @@ describe('the circuit of a network', () => {
     const asked = network.asked.length;
     const [id] = await publishEach(world, orgId, channelIds.slice(20, 21));
     await waits(id!);
+    const comesAgain = async () => {
+      await db.sql`update circuits set probe_at = now() + interval '5 minutes'`;
+      await db.sql`update posts set due_at = now() where id = ${id!}`;
+      await db.sql`
+        update channels
+        set resting_until = null, next_due_at = now() - interval '1 minute', due_version = due_version + 1
+        where id = ${channelIds[20]!}`;
+      await world.reconciler.sweep();
+    };
+    // its date says nothing: a brake may have held it for days
     await db.sql`update posts set publish_date = now() - interval '25 hours' where id = ${id!}`;
-    await db.sql`update circuits set probe_at = now() + interval '5 minutes'`;
-    await db.sql`update posts set due_at = now() where id = ${id!}`;
+    await comesAgain();
+    await settles(async () => expect((await kinds(id!)).filter((kind) => kind === 'circuit_open')).toHaveLength(2));
+    expect(network.asked).toHaveLength(asked);
+
     await db.sql`
-      update channels
-      set resting_until = null, next_due_at = now() - interval '1 minute', due_version = due_version + 1
-      where id = ${channelIds[20]!}`;
-    await world.reconciler.sweep();
+      update post_timeline set at = now() - interval '25 hours' where post_id = ${id!} and kind = 'circuit_open'`;
+    await comesAgain();
     await settles(async () => expect((await kinds(id!)).at(-1)).toBe('retry_planned'));
     expect(network.asked).toHaveLength(asked + 1);
   });
