@@ -22,9 +22,12 @@ export interface RearmOptions {
 }
 
 /**
- * The scheduler parks a reminder that met a sidecar whose app had just died, and lets it lie until another host joins
- * (seen with 1.18.3: one of 200). So one host looks for what is long overdue and sets it again; a handler that comes
- * twice is nothing new. Disposing ends it.
+ * A reminder may get stuck in daprd 1.18.3: a sidecar that does not host its actor hands it on without a deadline, and
+ * one whose app has just died takes it in and waits until that app is back (`WaitForRegisteredHosts`). Another host
+ * that joins is no help. So one host looks for what is long overdue and sets it again: that is a new job, which goes
+ * where the actor is now. The old one may still come later; a handler that comes twice is nothing new.
+ *
+ * What daprd acknowledged although its app was dead is gone from the scheduler and not found here. Disposing ends it.
  */
 export function startRearming({ reminders, types, sql, holder, clock, log }: RearmOptions): AsyncDisposable {
   const lease = openLease({ sql, name: 'dapr-reminders', holder, seconds: LEASE_SECONDS });
@@ -35,7 +38,11 @@ export function startRearming({ reminders, types, sql, holder, clock, log }: Rea
     restMs: EVERY_MS,
     async round() {
       if (!(await lease.held())) return;
-      const rearmed = await reminders.rearm(types, OVERDUE_MS, AT_MOST);
+      const rearmed = await reminders.rearm(types, OVERDUE_MS, AT_MOST).catch(async (error: unknown) => {
+        // this sidecar may be gone, or hold its host for dead: another host may ask its own
+        await lease.release().catch(() => undefined);
+        throw error;
+      });
       if (rearmed > 0) log.warn({ rearmed }, 'reminders that the scheduler had not fired were set again');
     },
     onError: (error) => log.warn({ err: error }, 'scan for overdue reminders failed, repeated shortly'),

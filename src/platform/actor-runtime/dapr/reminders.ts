@@ -19,7 +19,7 @@ const PROTO = fileURLToPath(new URL('./reminders.proto', import.meta.url));
 const SERVICE = 'dapr.proto.runtime.v1.Dapr';
 /** More callers at a time do not register faster. */
 const AT_ONCE = 64;
-/** Of one try: a sidecar under load is slow, not away. */
+/** Of one try: a sidecar under load is slow, not away; one that holds its host for dead answers once it is back. */
 const TRY_MS = 15_000;
 /**
  * Between the first two tries; twice as long each time, so that many registrations do not keep a host from the probe
