@@ -85,6 +85,18 @@ describe('client of a process for its sidecar', () => {
     expect(fake.asked).toHaveLength(5);
   });
 
+  test.each<[string, ReturnType<Answerer>]>([
+    ['nothing, and the call reached no host', { isByDaprd: true }],
+    ['a part of what the host has said', { body: '', headers: { 'X-Answer-Bytes': '4' } }],
+    ['a part of an error', { ...draining, body: '{"code":', headers: { ...draining.headers, 'X-Answer-Bytes': '43' } }],
+  ])('repeats a call with the same command id where daprd answers 200 with %s', async (_what, reply) => {
+    const replies: ReturnType<Answerer>[] = [reply, { body: '7' }];
+    const { engine, fake } = await start({ hosting: false, answer: () => replies.shift() });
+    expect(await engine.invoke(call, 'count', {})).toBe(7);
+    expect(new Set(fake.asked.map(({ headers }) => headers['x-command-id'])).size).toBe(1);
+    expect(fake.asked).toHaveLength(2);
+  });
+
   test('throws busy when the actor is not reached in time', async () => {
     const { engine, fake } = await start({
       hosting: false,

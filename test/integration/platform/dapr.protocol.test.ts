@@ -44,9 +44,13 @@ describe('HTTP server of a host for daprd', () => {
 
   test('answers a result with exactly 200 and its body, and nothing with an empty body', async () => {
     const { ask } = await start();
-    expect(await ask('PUT', put('a', 'count'), {})).toMatchObject({ status: 200, text: '1' });
+    expect(await ask('PUT', put('a', 'count'), {})).toMatchObject({
+      status: 200,
+      text: '1',
+      headers: { 'x-answer-bytes': '1' }, // so that callers know it from an answer that daprd makes up
+    });
     const nothing = await ask('PUT', put('a', 'nothing'), {});
-    expect(nothing).toMatchObject({ status: 200, text: '' });
+    expect(nothing).toMatchObject({ status: 200, text: '', headers: { 'x-answer-bytes': '0' } });
     expect(nothing.headers['x-daprerrorresponseheader']).toBeUndefined();
   });
 

@@ -13,6 +13,8 @@ interface Reply {
   status?: number;
   headers?: Record<string, string>;
   body?: string;
+  /** No host was asked: daprd answers by itself. */
+  isByDaprd?: boolean;
 }
 /** What the fake answers; undefined leaves the request open, `'cut'` closes its socket. */
 export type Answerer = (asked: Asked) => Reply | 'cut' | undefined | Promise<Reply | 'cut' | undefined>;
@@ -46,7 +48,10 @@ export async function startFakeSidecar(answer: Answerer = () => ({ status: 204 }
       });
       const reply = isHealth ? { status: 204 } : await state.answer(one);
       if (reply === 'cut') return void response.destroy();
-      if (reply) response.writeHead(reply.status ?? 200, reply.headers).end(reply.body ?? '');
+      if (!reply) return;
+      const { status = 200, headers, body = '', isByDaprd = false } = reply;
+      const ofHost = status === 200 && !isByDaprd ? { 'x-answer-bytes': `${Buffer.byteLength(body)}` } : {};
+      response.writeHead(status, { ...ofHost, ...headers }).end(body);
     };
     incoming.on('end', () => void answered());
   });

@@ -12,6 +12,7 @@ import {
   ERROR_HEADER,
   errorFrom,
   ID_HEADER,
+  LENGTH_HEADER,
   TRACE_HEADER,
 } from './wire.ts';
 
@@ -42,6 +43,8 @@ type Outcome = { done: unknown } | { failed: AppError } | { again: unknown; drai
 
 /** Reads an answer by the three cases of the wire: typed error, result, or a failure of the engine's own. */
 function read(answer: Answer): Outcome {
+  if (answer.status === 200 && answer.headers[LENGTH_HEADER] !== `${Buffer.byteLength(answer.text)}`)
+    return { again: new Error('daprd answered 200 without the whole answer of a host') };
   if (answer.status === 200 && answer.headers[ERROR_HEADER] !== undefined) {
     const error = errorFrom(answer.text);
     return error.code === 'draining' ? { again: error, drains: true } : { failed: error };

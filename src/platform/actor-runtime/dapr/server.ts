@@ -14,6 +14,7 @@ import {
   encode,
   ERROR_HEADER,
   ID_HEADER,
+  LENGTH_HEADER,
   TOKEN_HEADER,
   TRACE_HEADER,
 } from './wire.ts';
@@ -267,8 +268,10 @@ async function answer(serving: Serving, request: IncomingMessage): Promise<Reply
 
 function send(response: ServerResponse, { status, body = '', isError = false }: Reply): void {
   if (response.destroyed) return; // daprd cut the call; the turn has ended by its own rules
+  const length = Buffer.byteLength(body);
   response.writeHead(status, {
-    'content-length': Buffer.byteLength(body),
+    'content-length': length,
+    [LENGTH_HEADER]: length,
     ...(body !== '' && { 'content-type': 'application/json' }),
     ...(isError && { [ERROR_HEADER]: 'true' }),
   });

@@ -5,6 +5,11 @@ import { AppError, STATUS, type ErrorCode } from '../../kernel/index.ts';
  * own.
  */
 export const ERROR_HEADER = 'x-daprerrorresponseheader';
+/**
+ * On every answer of a host: the bytes of its body. Daprd 1.18.3 may answer 200 with nothing for a call that never
+ * reached its app, where another call failed at the same moment (`middleware/http/pipeline.go` has one handler for all).
+ */
+export const LENGTH_HEADER = 'x-answer-bytes';
 /** The same for every try of one call; the host runs it once. */
 export const COMMAND_HEADER = 'x-command-id';
 /** The id of the actor, percent-encoded, where the path holds only its digest. */
