@@ -3,7 +3,7 @@ import type { Payments } from './billing/payments/index.ts';
 import { emailsRetention } from './delivery/email/index.ts';
 import { openDeliveryWing } from './delivery/open.ts';
 import { openEntitlementsWing } from './entitlements/open.ts';
-import { channelDaysRetention, postDaysRetention } from './insights/analytics/index.ts';
+import { channelDaysRetention, postDaysRetention, recentCountsOf } from './insights/analytics/index.ts';
 import { openInsightsWing } from './insights/open.ts';
 import { filesRetention, uploadsRetention, urlOfKey } from './library/media/index.ts';
 import { openLibraryWing } from './library/open.ts';
@@ -204,6 +204,7 @@ const bindPorts = (
   urlOfPicture: (key: string) => urlOfKey(config.http.backendUrl, key),
   queue: { pauseQueue, resumeQueue: resumeOrgPosts },
   reminders: remindersOfChannels(engine, channelReminder),
+  counts: { recentOf: recentCountsOf },
 });
 
 const remindersOfChannels = (engine: Engine, channelReminder: (due: DueChange) => Reminder): ReminderMoves => {

@@ -15,7 +15,7 @@ import { openCalendar } from './calendar/index.ts';
 import { openChannels, resumeQueue } from './channels/index.ts';
 import { openComments } from './comments/index.ts';
 import { openEgress } from './egress/index.ts';
-import { openFollowUps, planFollowUps, shortenThread } from './follow-ups/index.ts';
+import { type CountsPort, openFollowUps, planFollowUps, shortenThread } from './follow-ups/index.ts';
 import { type DeliveriesPort, type Heartbeat, openPosts, type Posts, type ReminderMoves } from './posts/index.ts';
 import { openProposals } from './proposals/index.ts';
 import { openShortlinks } from './shortlinks/index.ts';
@@ -40,6 +40,7 @@ export interface PublishingNeeds {
   /** The engine that runs the actors. */
   engine: Heartbeat;
   reminders: ReminderMoves;
+  counts: CountsPort;
 }
 
 const FOLLOW_UPS = { plan: planFollowUps, shorten: shortenThread };
@@ -87,6 +88,7 @@ export async function openPublishingWing({
   organizations,
   engine,
   reminders,
+  counts,
 }: PublishingNeeds) {
   await using opened = new AsyncDisposableStack();
   const egress = openEgress({ sql, clock, providers, settings: providerSettings, events });
@@ -143,6 +145,7 @@ export async function openPublishingWing({
     channels,
     links: shortlinks,
     providers,
+    counts,
     log: logs.of('follow-ups'),
   });
   const comments = openComments({

@@ -1,4 +1,4 @@
-import type { Database } from '../../platform/db/index.ts';
+import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Clock } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import type { Providers } from '../../providers/registry/index.ts';
@@ -16,5 +16,17 @@ export interface FollowUpsDeps {
   /** Short links in the place of long ones. */
   links: Pick<LinksPort, 'apply'>;
   providers: Pick<Providers, 'list' | 'resolve'>;
+  counts: CountsPort;
   log: Log;
+}
+
+/** What was read of posts for other ends. */
+export interface CountsPort {
+  /** The counts of posts that were read at most so long ago, by post. */
+  recentOf(
+    sql: Sql,
+    orgId: string,
+    postIds: readonly string[],
+    withinMs: number,
+  ): Promise<ReadonlyMap<string, Readonly<Record<string, number>>>>;
 }

@@ -310,6 +310,33 @@ describe('auto plugs', () => {
     expect(countedPosts()).toEqual([]);
   });
 
+  test('numbers that analytics read less than half an interval ago serve a look, older ones do not', async () => {
+    const { orgId, channelId, ids } = await channelWith([5.9, 5.9]);
+    const [read, other] = ids as [string, string];
+    await runAutoPlugs();
+    const collectedAgo = (hours: number) => db.sql`
+      with run as (
+        insert into analytics_runs (org_id, day, started_at)
+        values (${orgId}, (now() at time zone 'UTC')::date - 1, now() - ${hours}::float8 * interval '1 hour')
+        on conflict (org_id, day) do update set started_at = excluded.started_at
+      )
+      insert into analytics_post_days (org_id, channel_id, post_id, date, counts)
+      values (${orgId}, ${channelId}, ${read}, (now() at time zone 'UTC')::date - 1, '{"likes": 12}')
+      on conflict do nothing`;
+    await collectedAgo(2.9); // of six
+    below.counts = () => ({ likes: 0 });
+    await pass(channelId, 0.2);
+    await runAutoPlugs();
+    expect(countedPosts()).toEqual([other]);
+    expect((await followUpsOf(db.sql, read)).map(({ kind }) => kind)).toEqual(['auto_plug']);
+
+    await db.sql`delete from post_follow_ups where post_id = ${read}`;
+    await collectedAgo(3.1);
+    await pass(channelId, 6);
+    await runAutoPlugs();
+    expect(countedPosts().slice(1).toSorted()).toEqual([...ids].toSorted());
+  });
+
   test('a run that falls into a brake of its campaign is not made up for; the others of its channel are made [PL10]', async () => {
     const { channelId, ids } = await channelWith([5.9, 5.9]);
     const [braked, other] = ids as [string, string];
