@@ -20,6 +20,7 @@ const post = {
 };
 const channel = { providerId: 'x', name: 'Acme' };
 const facts: [string, WebhookTopic, object][] = [
+  ['post.missed', 'post.missed', { ...post, state: 'QUEUE', detail: 'scheduled', policy: 'publish' }],
   ['post.paused', 'post.paused', { ...post, state: 'QUEUE', detail: 'paused', reason: 'brake' }],
   ['post.resumed', 'post.resumed', { ...post, state: 'QUEUE', detail: 'scheduled', reason: 'instance' }],
   [
@@ -29,6 +30,8 @@ const facts: [string, WebhookTopic, object][] = [
   ],
   ['post.approved', 'post.approved', { ...post, state: 'QUEUE', detail: 'scheduled', by: 'u_1', reason: null }],
   ['post.rejected', 'post.rejected', { ...post, state: 'DRAFT', detail: null, by: 'u_1', reason: 'Too long' }],
+  ['first_comment.posted', 'first_comment.posted', { ...post, error: null }],
+  ['first_comment.failed', 'first_comment.failed', { ...post, error: 'Comments are closed' }],
   [
     'channel.token_expiring',
     'channel.token_expiring',
