@@ -28,5 +28,5 @@ export const organizationActor = actorContract('Organization', {
     addWebhook: method({ input: NewWebhook, output: z.strictObject({ webhookId: z.string() }) }),
     changeWebhook: method({ input: WebhookChange, output: z.strictObject({ webhookId: z.string() }) }),
   },
-  reminders: { transition: reminder },
+  reminders: { transition: reminder }, // carried by the dates of subscriptions and the sweep `payments`
 });

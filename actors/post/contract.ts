@@ -31,6 +31,7 @@ export const postActor = actorContract('Post', {
     requestApproval: method({ input: z.strictObject({ by: PostAuthor }) }),
     followUp: method({ input: z.strictObject({}) }), // something follows it now; the row carries the guarantee
   },
+  // carried by posts.look_up_at, posts.prepare_at and post_follow_ups.due_at, each with a scan of the reconciler
   reminders: { 'look-up': reminder, poll: reminder, prepare: reminder, 'follow-up': reminder },
 });
 
