@@ -1,24 +1,40 @@
-// npm run sim -- [--seeds n] [--from n] [--seed n] [--replay n] [--bugs [--only 07,26]] [--json]
+// npm run sim -- [--seeds n] [--from n] [--seed n] [--replay n] [--store sql] [--bugs [--only 07,26]] [--json]
 // --replay n runs each seed n times, and without --seeds only one.
 // Of one seed: --without <fault,…> and --acts n make it smaller, --trace n shows so many lines of it.
 import { parseArgs } from 'node:util';
 
 await import('./globals.ts'); // before everything of the product
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string' },
-    from: { type: 'string', default: '1' },
-    seed: { type: 'string' },
-    replay: { type: 'string' },
-    without: { type: 'string', default: '' },
-    acts: { type: 'string' },
-    trace: { type: 'string', default: '60' },
-    bugs: { type: 'boolean', default: false },
-    only: { type: 'string', default: '' },
-    json: { type: 'boolean', default: false },
-  },
-});
+const read = () =>
+  parseArgs({
+    options: {
+      seeds: { type: 'string' },
+      from: { type: 'string', default: '1' },
+      seed: { type: 'string' },
+      replay: { type: 'string' },
+      store: { type: 'string', default: 'sql' },
+      without: { type: 'string', default: '' },
+      acts: { type: 'string' },
+      trace: { type: 'string', default: '60' },
+      bugs: { type: 'boolean', default: false },
+      only: { type: 'string', default: '' },
+      json: { type: 'boolean', default: false },
+    },
+  });
+function refuse(why: string): never {
+  process.stderr.write(`${why}\n`);
+  process.exit(2);
+}
+function readArguments(): ReturnType<typeof read> {
+  try {
+    return read();
+  } catch (error) {
+    return refuse((error as Error).message);
+  }
+}
+const { values } = readArguments();
+if (values.store !== 'sql')
+  refuse(`There is no store ${JSON.stringify(values.store)}: the simulation has one, sql, which is Postgres`);
 const seeds = Number(values.seeds ?? ((values.seed ?? values.replay) === undefined ? 100 : 1));
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const listOf = (text: string) => text.split(',').filter(Boolean);

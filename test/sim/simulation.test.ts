@@ -7,7 +7,7 @@ import { BUGS, LEFT_OUT } from './bugs/list.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 test('four simulations, each run twice with the same hash, keep what publishing promises under drawn faults', async () => {
-  const { code, output } = await simulateApart(['--from', '1', '--seeds', '4', '--replay', '2']);
+  const { code, output } = await simulateApart(['--store', 'sql', '--seeds', '4', '--replay', '2']);
   expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' });
   expect(output.match(/^seed [1-4]: 2 of 2 runs have the hash /gm)).toHaveLength(4);
   const { seeds, seen } = JSON.parse(output.trim().split('\n').at(-1)!) as { seeds: number; seen: object };
@@ -16,6 +16,14 @@ test('four simulations, each run twice with the same hash, keep what publishing 
     expect.arrayContaining(['create', 'cut', 'freeze', 'sent post', 'sent comment', 'told by a webhook', 'plan']),
   );
 }, 600_000);
+
+test.each([
+  [['--store', 'memory'], 'There is no store "memory": the simulation has one, sql'],
+  [['--seed', '7', '--fast'], "Unknown option '--fast'"],
+])('%j is refused by a sentence', async (args, sentence) => {
+  const { code, output } = await simulateApart(args);
+  expect({ code, lines: output.trim().split('\n') }).toEqual({ code: 2, lines: [expect.stringContaining(sentence)] });
+});
 
 test('the search for bugs runs in a copy of the tree, and finds one that the first seeds reach', async () => {
   const { output } = await simulateApart(['--bugs', '--only', '10', '--seeds', '4']);
