@@ -3,6 +3,7 @@ import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { counted } from '../../support/worlds/counted.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
+import { belowPosts } from '../../support/worlds/publishing/follow-ups.ts';
 import {
   admit,
   newPost,
@@ -142,6 +143,42 @@ test('publishing one post is at most eight statements and five commits, and no r
   expect(commits).toBeLessThanOrEqual(5);
   expect(network.asked).toHaveLength(1);
   expect(world.host.counters.calls - turns).toBe(0);
+  expect(world.host.counters.stateWrites).toBe(0);
+  expect((await db.sql`select count(*)::int as n from actor_reminders where id like ${`${orgId}%`}`)[0]).toEqual({
+    n: 0,
+  });
+});
+
+test('a first comment is at most six statements and four commits more, one call and no reminder (H11)', async () => {
+  const below = belowPosts(network);
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const publish = async (settings: { firstComment?: string }) => {
+    const post = newPost(channelId, { settings, publishDate: systemClock.in(1_500) });
+    await admit(world, orgId, [post]);
+    const { calls, nudges } = world.host.counters;
+    const isDone = async () => {
+      const [row] = await db.sql<{ state: string; comment: string | null }[]>`
+        select p.state, f.state as comment
+        from posts p
+        left join post_follow_ups f on f.post_id = p.id
+        where p.id = ${post.id}`;
+      return row!.state === 'PUBLISHED' && (settings.firstComment === undefined || row!.comment === 'done');
+    };
+    const counts = await counted(sent, async () => {
+      await systemClock.sleep(1_500);
+      while (!(await isDone())) await systemClock.sleep(10);
+      await systemClock.sleep(100);
+    });
+    return { ...counts, calls: world.host.counters.calls - calls, nudges: world.host.counters.nudges - nudges };
+  };
+  const bare = await publish({});
+  const commented = await publish({ firstComment: '<p>First</p>' });
+  expect(commented.statements - bare.statements).toBeLessThanOrEqual(6);
+  expect(commented.commits - bare.commits).toBeLessThanOrEqual(4);
+  expect(commented.calls - bare.calls).toBeLessThanOrEqual(2);
+  expect(commented.nudges - bare.nudges).toBe(0);
+  expect(network.asked).toHaveLength(2);
+  expect(below.asked).toHaveLength(1);
   expect(world.host.counters.stateWrites).toBe(0);
   expect((await db.sql`select count(*)::int as n from actor_reminders where id like ${`${orgId}%`}`)[0]).toEqual({
     n: 0,
