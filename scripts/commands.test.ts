@@ -72,6 +72,7 @@ function fault([program, first = '', ...rest]: readonly string[]): string | unde
         help('test/bench/main.ts') ||
         (args[0] && !isGap(args[0]) && !/^(all|\w[\w-]*)$/.test(args[0]) ? args[0] : undefined)
       );
+    if (script === 'chaos') return help('test/chaos/main.ts') || undefined;
     return undefined;
   }
   if (program === 'node' && !first.startsWith('rookery')) return existsSync(first) ? undefined : `there is no ${first}`;

@@ -1,0 +1,98 @@
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import {
+  chaosTable,
+  type ChaosRun,
+  chosenFiles,
+  citedBy,
+  forgetRuns,
+  keepRuns,
+  keptRuns,
+  readChaosArguments,
+} from './chaos-runs.ts';
+
+const FILES = ['f05-database', 'f07-cuts', 'notices', 'notices.erasure'].map((name) => `test/chaos/${name}.test.ts`);
+const runOf = (file: string, more: Partial<ChaosRun> = {}): ChaosRun => ({
+  file,
+  faults: [],
+  invariants: [],
+  passed: 1,
+  failed: 0,
+  skipped: 0,
+  seconds: 1,
+  ...more,
+});
+
+describe('readChaosArguments', () => {
+  test('takes a depth, names of files and a new beginning; short and every file by itself', () => {
+    expect(readChaosArguments([], FILES)).toEqual({ depth: 'short', only: [], again: false });
+    expect(readChaosArguments(['--depth', 'full', '--only', 'f05,f07', '--again'], FILES)).toEqual({
+      depth: 'full',
+      only: ['f05', 'f07'],
+      again: true,
+    });
+  });
+
+  test.each([
+    [['--depth', 'deep'], 'There is no depth "deep": it is short or full'],
+    [['--only', 'f05,f9'], 'No file is named "f9": there are f05-database, f07-cuts, notices, notices.erasure'],
+    [['--only', 'f0'], 'No file is named "f0": '],
+    [['--seeds', '3'], "Unknown option '--seeds'"],
+    [['f05'], "Unexpected argument 'f05'"],
+  ])('refuses %j by a sentence', (args, sentence) => {
+    expect(() => readChaosArguments(args, FILES)).toThrow(sentence);
+  });
+});
+
+test('chosenFiles answers those whose names begin so, up to a - or a .', () => {
+  expect(chosenFiles(FILES, { only: [] })).toEqual(FILES);
+  expect(chosenFiles(FILES, { only: ['f07', 'notices'] })).toEqual(FILES.slice(1));
+  expect(chosenFiles(FILES, { only: ['f07-cuts', 'notices.erasure'] })).toEqual([FILES[1], FILES[3]]);
+});
+
+test('what has ended is kept, an end of the same file takes its place, and what runs anew is forgotten', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rookery-chaos-'));
+  try {
+    const kept = join(folder, 'cache', 'chaos-full.json');
+    expect(keptRuns(kept)).toEqual([]);
+    keepRuns(kept, [runOf('a'), runOf('b', { failed: 1 })]);
+    keepRuns(kept, [runOf('b')]);
+    expect(keptRuns(kept)).toEqual([runOf('a'), runOf('b')]);
+    forgetRuns(kept, ['a']);
+    expect(keptRuns(kept)).toEqual([runOf('b')]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('each file of a fault cites it, and one that judges a history cites its invariants', () => {
+  const files = globSync('test/chaos/f*.test.ts');
+  expect(files.length).toBeGreaterThan(10);
+  for (const file of files) {
+    const { faults, invariants } = citedBy(file, []);
+    const number = Number(/f(\d+)-/.exec(file)![1]);
+    expect([file, faults]).toEqual([file, expect.arrayContaining([`F${number}`])]);
+    const judges = /\bviolationsOf\(|\btestOnDapr\(|\bbrokenBy\(/.test(readFileSync(file, 'utf8'));
+    if (judges) expect([file, invariants]).toEqual([file, ['I1', 'I2', 'I3', 'I4', 'I6']]);
+  }
+  expect(citedBy(files[0]!, ['F99 and I12 meet']).faults).toContain('F99');
+});
+
+test('chaosTable has a line for each file, and the sum of all', () => {
+  const runs = [
+    runOf(FILES[0]!, { faults: ['F5'], invariants: ['I1', 'I2'], passed: 10, seconds: 612.4 }),
+    runOf(FILES[1]!, { faults: ['F7'], invariants: ['I1'], passed: 4, failed: 1, skipped: 2, seconds: 8 }),
+  ];
+  expect(
+    chaosTable(runs)
+      .split('\n')
+      .map((line) => line.trimEnd()),
+  ).toEqual([
+    'file          faults  invariants  result                          seconds',
+    'f05-database  F5      I1 I2       10 passed                           612',
+    'f07-cuts      F7      I1          4 passed, 1 failed, 2 skipped         8',
+    'in all 2      2       2           14 passed, 1 failed, 2 skipped      620',
+  ]);
+});

@@ -1,0 +1,129 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+// The parts of `npm run chaos`: its arguments, what it keeps between two starts, and its table.
+
+export const DEPTHS = ['short', 'full'] as const;
+export interface ChaosOptions {
+  depth: (typeof DEPTHS)[number];
+  /** Beginnings of names, `f05` or `drain`; empty: every file. */
+  only: readonly string[];
+  /** Forgets what was kept of the files that it runs. */
+  again: boolean;
+}
+/** What became of one file. */
+export interface ChaosRun {
+  file: string;
+  faults: readonly string[];
+  invariants: readonly string[];
+  passed: number;
+  failed: number;
+  skipped: number;
+  seconds: number;
+}
+
+const nameOf = (file: string): string => basename(file, '.test.ts');
+/** `f05` is f05-database, and never f051-other. */
+const isMeant = (file: string, one: string): boolean =>
+  nameOf(file) === one || nameOf(file).startsWith(`${one}-`) || nameOf(file).startsWith(`${one}.`);
+
+/** Throws an error that is a sentence for whoever typed the arguments. */
+export function readChaosArguments(args: readonly string[], files: readonly string[]): ChaosOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      depth: { type: 'string', default: 'short' },
+      only: { type: 'string', default: '' },
+      again: { type: 'boolean', default: false },
+    },
+  });
+  const depth = DEPTHS.find((one) => one === values.depth);
+  if (!depth) throw new Error(`There is no depth ${JSON.stringify(values.depth)}: it is ${DEPTHS.join(' or ')}`);
+  const only = values.only.split(',').filter(Boolean);
+  const unknown = only.find((one) => !files.some((file) => isMeant(file, one)));
+  if (unknown !== undefined)
+    throw new Error(`No file is named ${JSON.stringify(unknown)}: there are ${files.map(nameOf).join(', ')}`);
+  return { depth, only, again: values.again };
+}
+
+export const chosenFiles = (files: readonly string[], { only }: Pick<ChaosOptions, 'only'>): string[] =>
+  files.filter((file) => only.length === 0 || only.some((one) => isMeant(file, one)));
+
+const byNumber = (a: string, b: string) => Number(a.slice(1)) - Number(b.slice(1));
+const codesIn = (text: string, letter: 'F' | 'I'): string[] => text.match(new RegExp(`\\b${letter}\\d+\\b`, 'g')) ?? [];
+const distinct = (codes: readonly string[]): string[] => [...new Set(codes)].toSorted(byNumber);
+
+/**
+ * The faults that a file names, in the titles of its tests or in its text, and the invariants by which it judges: its
+ * own, and those of what it takes from `test/support/processes`.
+ */
+export function citedBy(file: string, titles: readonly string[]): Pick<ChaosRun, 'faults' | 'invariants'> {
+  const own = [...titles, readFileSync(file, 'utf8')].join('\n');
+  return { faults: distinct(codesIn(own, 'F')), invariants: distinct(invariantsOf(own, dirname(file), new Set())) };
+}
+function invariantsOf(text: string, folder: string, seen: Set<string>): string[] {
+  const taken = [...text.matchAll(/^import (?!type ).* from '(\.[^']+)';$/gm)].map(([, path]) => join(folder, path!));
+  return [
+    ...codesIn(text, 'I'),
+    ...taken.flatMap((path) => {
+      if (seen.has(path) || !/support[\\/]processes[\\/][^\\/]+$/.test(path)) return [];
+      seen.add(path);
+      return invariantsOf(readFileSync(path, 'utf8'), dirname(path), seen);
+    }),
+  ];
+}
+
+/** What earlier starts have finished. */
+export const keptRuns = (path: string): ChaosRun[] =>
+  existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as ChaosRun[]) : [];
+
+/** Adds runs to what is kept, each in the place of an earlier one of its file. */
+export function keepRuns(path: string, runs: readonly ChaosRun[]): void {
+  const others = keptRuns(path).filter(({ file }) => !runs.some((run) => run.file === file));
+  writeRuns(path, [...others, ...runs]);
+}
+/** Takes the runs of these files out of what is kept. */
+export const forgetRuns = (path: string, files: readonly string[]): void =>
+  writeRuns(
+    path,
+    keptRuns(path).filter(({ file }) => !files.includes(file)),
+  );
+function writeRuns(path: string, runs: readonly ChaosRun[]): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `${JSON.stringify(runs, null, 1)}\n`);
+}
+
+const HEAD = ['file', 'faults', 'invariants', 'result', 'seconds'];
+
+/** A line for each run, and one for all of them. */
+export function chaosTable(runs: readonly ChaosRun[]): string {
+  const sum = (part: (run: ChaosRun) => number) => runs.reduce((all, run) => all + part(run), 0);
+  const cells = [
+    HEAD,
+    ...runs.map((run) => [
+      nameOf(run.file),
+      run.faults.join(' '),
+      run.invariants.join(' '),
+      resultOf(run),
+      run.seconds.toFixed(0),
+    ]),
+    [
+      `in all ${runs.length}`,
+      String(new Set(runs.flatMap(({ faults }) => faults)).size),
+      String(new Set(runs.flatMap(({ invariants }) => invariants)).size),
+      resultOf({
+        passed: sum((run) => run.passed),
+        failed: sum((run) => run.failed),
+        skipped: sum((run) => run.skipped),
+      }),
+      sum((run) => run.seconds).toFixed(0),
+    ],
+  ];
+  const widths = HEAD.map((_, n) => Math.max(...cells.map((row) => row[n]!.length)));
+  return cells
+    .map((row) => row.map((cell, n) => (n === 4 ? cell.padStart(widths[n]!) : cell.padEnd(widths[n]!))).join('  '))
+    .join('\n');
+}
+const resultOf = ({ passed, failed, skipped }: Pick<ChaosRun, 'passed' | 'failed' | 'skipped'>): string =>
+  [`${passed} passed`, ...(failed ? [`${failed} failed`] : []), ...(skipped ? [`${skipped} skipped`] : [])].join(', ');
