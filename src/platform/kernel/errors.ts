@@ -165,18 +165,23 @@ export const PROVIDER_FAILURES = [
 ] as const;
 export type ProviderFailure = (typeof PROVIDER_FAILURES)[number];
 
+/** The reason of a failure, where it is known: content that is there already, or a fault of the provider's server. */
+export type ProviderReason = 'duplicate' | 'server';
+
 export class ProviderError extends AppError {
   override readonly name = 'ProviderError';
   readonly failure: ProviderFailure;
+  readonly reason: ProviderReason | undefined;
   readonly retryAfterMs: number | undefined;
 
   constructor(
     failure: ProviderFailure,
     message: string,
-    options: ErrorOptions & { retryAfterMs?: number | undefined } = {},
+    options: ErrorOptions & { reason?: ProviderReason | undefined; retryAfterMs?: number | undefined } = {},
   ) {
     super('provider_failed', message, { failure }, options);
     this.failure = failure;
+    this.reason = options.reason;
     this.retryAfterMs = options.retryAfterMs;
   }
 }

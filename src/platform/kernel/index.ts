@@ -29,6 +29,7 @@ export {
   PROVIDER_FAILURES,
   ProviderError,
   type ProviderFailure,
+  type ProviderReason,
   STATUS,
   unknownField,
   validationFailed,

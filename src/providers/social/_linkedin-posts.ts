@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { refused, unlessMade, whenFailed } from '../kit/declare/fallback.ts';
+import { refused, refusedRepeat, unlessMade, whenFailed } from '../kit/declare/fallback.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Connection, LookUp, Post, Published, Repost, Saving } from './_contract.ts';
 import { addressOf, commentaryOf, encodedUrn, sameCommentary, type Settings } from './_linkedin.ts';
@@ -83,13 +83,13 @@ async function create(call: Creating, state: object, post: object): Promise<Publ
  * lost, where there was one and the post is not older.
  */
 async function adopt(http: Http, duplicateOf: string, sentAt: string | undefined): Promise<Published> {
-  const isOther = () => refused('rejected', `LinkedIn refuses a repeat of the post ${addressOf(duplicateOf)}`);
+  const isOther = () => refusedRepeat(`LinkedIn refuses a repeat of the post ${addressOf(duplicateOf)}`);
   if (sentAt === undefined) throw isOther();
   const read = () => http.find(`/rest/posts/${encodedUrn(duplicateOf)}`, Dated);
   // posts of members can be read by few apps: a refusal says nothing about the post
   const post = await whenFailed('rejected', read, async () => ({ createdAt: undefined }));
   if (post === undefined)
-    throw refused('rejected', 'LinkedIn refuses the repeat of a post that was deleted; it takes it again after a day');
+    throw refusedRepeat('LinkedIn refuses the repeat of a post that was deleted; it takes it again after a day');
   if ((post.createdAt ?? Infinity) < Date.parse(sentAt) - CLOCKS_MS) throw isOther();
   return published(duplicateOf);
 }

@@ -49,6 +49,10 @@ export const graphFailure: z.ZodType<ProviderFailure> = Refusal.transform(
     return failure === 'unavailable' && status >= 500 ? undefined : failure;
   },
 ).pipe(told);
+/** A text, or photos, that the page posted before. */
+export const graphDuplicate = z.object({
+  error: z.union([z.object({ code: z.literal(506) }), z.object({ error_subcode: z.literal(1_366_051) })]),
+});
 /**
  * The same of Instagram, where the account may be no business account any more. That is known by the words: subcode 33
  * alone says of a deleted post or comment as well that it is gone.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { TIMEOUT_MS } from '../kit/declare/adapter.ts';
-import { refused } from '../kit/declare/fallback.ts';
+import { refused, refusedRepeat } from '../kit/declare/fallback.ts';
 import type { SentFile } from '../kit/declare/media.ts';
 import { networkId, singleLine } from '../kit/declare/setting-texts.ts';
 import { uploadWhole } from '../kit/protocols/upload/parts.ts';
@@ -55,12 +55,10 @@ type Answered<D> = z.output<typeof Refused> | { json: { data: D } };
 export function dataOf<D>({ json }: Answered<D>): D {
   if ('data' in json) return json.data;
   const [[code, words]] = json.errors;
+  const told = `Reddit refused (${code}): ${words ?? ''}`;
+  if (code === 'ALREADY_SUB') throw refusedRepeat(told);
   const failure = code === 'RATELIMIT' ? 'rate_limited' : code === 'USER_REQUIRED' ? 'reauthorize' : 'rejected';
-  throw refused(
-    failure,
-    `Reddit refused (${code}): ${words ?? ''}`,
-    json.ratelimit ? json.ratelimit * 1_000 : undefined,
-  );
+  throw refused(failure, told, json.ratelimit ? json.ratelimit * 1_000 : undefined);
 }
 
 const Lease = z.object({

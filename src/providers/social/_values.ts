@@ -45,7 +45,7 @@ export interface Held {
  * What became of a post that the network worked on. `rejected`: for good, with its words. `expired`: it dropped the
  * handle and published nothing, so the post begins anew.
  */
-export type Polled = Published | Processing | { rejected: string } | { expired: true };
+export type Polled = Published | Processing | { rejected: string; reason?: 'duplicate' } | { expired: true };
 /** Whether the network is ready for the post; `againMs`: the next step can be made after so long. */
 export type Prepared = 'ready' | { againMs: number };
 

@@ -13,6 +13,9 @@ const PROBLEMS: Readonly<Record<string, ProviderFailure>> = {
 };
 export const Problem = failureAt('type', PROBLEMS, { by: (type) => type.split('/').at(-1)! });
 
+/** A text that was posted before has no type of problem of its own. */
+export const ProblemOfRepeat = z.object({ detail: z.string().regex(/duplicate content/i) });
+
 /** An answer with nothing but errors; what is not there is an answer, too. */
 export const ProblemInside: z.ZodType<ProviderFailure> = z
   .object({ data: z.undefined().optional(), errors: z.tuple([Problem]).rest(z.unknown()) })

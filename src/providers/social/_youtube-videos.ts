@@ -53,7 +53,10 @@ export const youtubeVideos = {
     if (!status) return { rejected: 'The video is gone' };
     const { uploadStatus, failureReason, rejectionReason } = status;
     if (uploadStatus === 'failed' || uploadStatus === 'rejected' || uploadStatus === 'deleted')
-      return { rejected: `YouTube says ${uploadStatus}: ${failureReason ?? rejectionReason ?? 'without a reason'}` };
+      return {
+        rejected: `YouTube says ${uploadStatus}: ${failureReason ?? rejectionReason ?? 'without a reason'}`,
+        ...(rejectionReason === 'duplicate' && { reason: rejectionReason }),
+      };
     return uploadStatus === 'processed' ? published(id) : { processingMs: POLL_MS };
   },
   async find({ saved, ...call }) {

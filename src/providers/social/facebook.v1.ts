@@ -3,7 +3,7 @@ import { social } from './_contract.ts';
 import { facebookPage } from './_facebook-page.ts';
 import { facebookPosts, Settings } from './_facebook-posts.ts';
 import { facebookReading } from './_facebook-reading.ts';
-import { facebookLogin, GRAPH, graphFailure, UPLOADS, VIDEOS } from './_meta-graph.ts';
+import { facebookLogin, GRAPH, graphDuplicate, graphFailure, UPLOADS, VIDEOS } from './_meta-graph.ts';
 import { plugsOf } from './_plugs.ts';
 
 const video = { count: 1, bytes: 10_000_000_000, seconds: [0, 14_400] } as const;
@@ -29,6 +29,7 @@ export default social({
     { in: 'header', host: 'uploads', name: 'authorization', prefix: 'OAuth ', token: true },
   ],
   errorOf: graphFailure,
+  duplicateOf: graphDuplicate,
   login: facebookLogin([
     'pages_show_list',
     'business_management',

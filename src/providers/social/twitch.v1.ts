@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { refused } from '../kit/declare/fallback.ts';
+import { refused, refusedRepeat } from '../kit/declare/fallback.ts';
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { type Connection, social } from './_contract.ts';
 import { seriesOfNow } from './_series.ts';
@@ -97,6 +97,8 @@ async function say({ http, account }: Line, message: string, reply_parent_messag
   const { data } = await http.post('/chat/messages', Sent, { json, creates: true });
   const [{ message_id: id, is_sent: isSent, drop_reason: why }] = data;
   if (isSent) return id;
+  const words = `Twitch dropped the message: ${why?.message ?? 'it gives no reason'}`;
+  if (why?.code === 'msg_duplicate') throw refusedRepeat(words);
   const failure = TOO_FAST.includes(why?.code ?? '') ? 'rate_limited' : 'rejected';
-  throw refused(failure, `Twitch dropped the message: ${why?.message ?? 'it gives no reason'}`);
+  throw refused(failure, words);
 }

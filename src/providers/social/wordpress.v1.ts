@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { secret, text } from '../kit/declare/fields.ts';
 import { NUMBER_ID } from './_bounds.ts';
 import { social } from './_contract.ts';
@@ -36,6 +37,7 @@ export default social({
   api: '{domain}/wp-json',
   auth: { in: 'basic', user: { field: 'username' }, password: { field: 'password' } },
   errorOf: failureAt('code', { comment_flood: 'rate_limited' }),
+  duplicateOf: z.object({ code: z.literal('comment_duplicate') }),
   login: { kind: 'credentials' },
   once: 'two-phase',
   threads: 'comment',

@@ -3,7 +3,7 @@ import { plugsOf } from './_plugs.ts';
 import { xApp, xLogin } from './_x-login.ts';
 import { Settings } from './_x-post.ts';
 import { LIMITS, xPosts } from './_x-posts.ts';
-import { Problem, ProblemInside } from './_x-problems.ts';
+import { Problem, ProblemInside, ProblemOfRepeat } from './_x-problems.ts';
 import { xReading } from './_x-reading.ts';
 
 /** https://docs.x.com/x-api/posts/create-post, with the fields of the OpenAPI description 2.167 */
@@ -27,6 +27,7 @@ export default social({
   auth: { in: 'token' },
   errorOf: Problem,
   errorInside: ProblemInside,
+  duplicateOf: ProblemOfRepeat,
   login: xLogin,
   once: 'read-back',
   threads: 'reply',

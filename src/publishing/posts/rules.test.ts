@@ -95,6 +95,26 @@ describe('what an outcome writes', () => {
       topic: 'post.failed',
     }),
   );
+  test('a refusal of what the network has already is duplicate content, a fault of its own server_error [S102]', () => {
+    const last = { attemptsFailed: 6 };
+    expect(
+      [
+        said(failure('rejected', { reason: 'duplicate' })),
+        said(failure('unavailable', { reason: 'server' }), last),
+        said(failure('unavailable', { reason: 'server' })),
+        said(failure('unavailable', { reason: 'server', mediaFault: true }), last),
+        said(failure('lost', { reason: 'server' })), // it may be out all the same
+        said(failure('rejected', { reason: 'server' })),
+      ].map(({ state, errorKind }) => `${state} ${errorKind}`),
+    ).toEqual([
+      'ERROR duplicate_content',
+      'ERROR server_error',
+      'QUEUE server_error',
+      'ERROR media_processing',
+      'QUEUE unconfirmed',
+      'ERROR validation',
+    ]);
+  });
   test('media that cannot be used says so', () =>
     expect(said(failure('rejected', { mediaFault: true }))).toMatchObject({
       state: 'ERROR',

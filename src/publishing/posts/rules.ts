@@ -107,6 +107,12 @@ const ERROR_KIND = {
   unavailable: 'network',
   lost: 'unconfirmed',
 } as const satisfies Record<ProviderFailure, string>;
+/** The kind of a failure, more exact where its reason is known. */
+function errorKindOf({ kind, reason, mediaFault }: Extract<AttemptOutcome, { kind: ProviderFailure }>): string {
+  if (mediaFault) return 'media_processing';
+  if (kind === 'rejected' && reason === 'duplicate') return 'duplicate_content';
+  return kind === 'unavailable' && reason === 'server' ? 'server_error' : ERROR_KIND[kind];
+}
 
 const settlement = (
   { orgId, channelId, postId, attempt, incarnation }: Attempt,
@@ -322,7 +328,7 @@ function settleOutcome(
     case 'rejected':
     case 'unsupported':
     case 'exhausted': {
-      const errorKind = outcome.mediaFault ? 'media_processing' : ERROR_KIND[outcome.kind];
+      const errorKind = errorKindOf(outcome);
       const delay = retryDelay(attemptsFailed, outcome.kind, outcome.retryAfterMs);
       return delay === undefined
         ? fail(errorKind, outcome.message, outcome.kind === 'rate_limited' || outcome.kind === 'unavailable')

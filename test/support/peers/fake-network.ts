@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { AppError, ProviderFailure } from '../../../src/platform/kernel/index.ts';
+import type { AppError, ProviderFailure, ProviderReason } from '../../../src/platform/kernel/index.ts';
 import type { SocialAdapter, Tokens } from '../../../src/providers/registry/index.ts';
 
 /**
@@ -220,7 +220,7 @@ async function whole(request: IncomingMessage): Promise<Buffer> {
 /** What a failed call ended with. */
 export const failureOf = async (
   call: Promise<unknown>,
-): Promise<AppError & { failure?: ProviderFailure; retryAfterMs?: number }> => {
+): Promise<AppError & { failure?: ProviderFailure; reason?: ProviderReason; retryAfterMs?: number }> => {
   const [outcome] = await Promise.allSettled([call]);
   if (outcome.status === 'fulfilled') throw new Error('The call was expected to fail');
   return outcome.reason as AppError;

@@ -74,6 +74,8 @@ export interface Manifest<F extends Fields = Fields> {
   quotaOf?: z.ZodType<Quota>;
   /** Reads from the body of a refusal what a person can do about it, where the words of the provider do not say it. */
   adviceOf?: z.ZodType<string>;
+  /** Fits the body, as `errorOf` reads it, of a refusal of content that is at the provider already. */
+  duplicateOf?: z.ZodType;
   /** Reads a failure from the body of a 200; a body that does not parse is a success. */
   errorInside?: z.ZodType<ProviderFailure>;
   /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PROVIDER_FAILURES, type ProviderFailure } from '../../../platform/kernel/index.ts';
+import { PROVIDER_FAILURES, type ProviderFailure, type ProviderReason } from '../../../platform/kernel/index.ts';
 
 /** A failure by its word, as the end of an `errorOf`. */
 export const FailureWord = z.enum(PROVIDER_FAILURES);
@@ -13,4 +13,13 @@ export function failureOfStatus(status: number, creates: boolean): ProviderFailu
   if (status === 429) return 'rate_limited';
   if (status === 408 || status >= 500) return creates ? 'lost' : 'unavailable';
   return 'rejected';
+}
+
+/** Answers the reason of the failure that an answer tells; `isDuplicate`: its body says that the content is there already. */
+export function reasonOf(
+  failure: ProviderFailure,
+  { status, isDuplicate }: { status: number; isDuplicate: boolean },
+): ProviderReason | undefined {
+  if (failure === 'rejected') return isDuplicate ? 'duplicate' : undefined;
+  return status >= 500 && (failure === 'unavailable' || failure === 'lost') ? 'server' : undefined;
 }

@@ -27,3 +27,7 @@ export async function unlessMade<T>(call: () => Promise<T>, undo: () => Promise<
 /** Makes the error of a refusal that only the adapter can see. `retryAfterMs` where the network named a time. */
 export const refused = (failure: ProviderFailure, message: string, retryAfterMs?: number): ProviderError =>
   new ProviderError(failure, message, { retryAfterMs });
+
+/** Makes the error of a refusal of content that is at the provider already. */
+export const refusedRepeat = (message: string): ProviderError =>
+  new ProviderError('rejected', message, { reason: 'duplicate' });

@@ -1,7 +1,12 @@
-import { type Clock, ProviderError, type ProviderFailure } from '../../../platform/kernel/index.ts';
+import {
+  type Clock,
+  ProviderError,
+  type ProviderFailure,
+  type ProviderReason,
+} from '../../../platform/kernel/index.ts';
 import { type OutboundAnswer, OutboundError } from '../../../platform/outbound/index.ts';
 import type { Manifest } from '../declare/adapter.ts';
-import { failureOfStatus } from '../declare/failures.ts';
+import { failureOfStatus, reasonOf } from '../declare/failures.ts';
 import { redactor, unsigned } from '../declare/redact.ts';
 import { quotaWaitMs, retryAfterMs, statedWaitMs } from '../declare/waits.ts';
 import { bodyBeside, bodyOf, codeWordOf, sentenceOf } from './answer.ts';
@@ -24,6 +29,7 @@ export interface ConnectionOptions {
     | 'errorInside'
     | 'quotaOf'
     | 'adviceOf'
+    | 'duplicateOf'
     | 'timeoutMs'
     | 'terse'
   >;
@@ -49,7 +55,7 @@ export interface Connection {
   fail(
     failure: ProviderFailure,
     message: string,
-    more?: { cause?: unknown; retryAfterMs?: number | undefined },
+    more?: { cause?: unknown; reason?: ProviderReason | undefined; retryAfterMs?: number | undefined },
   ): ProviderError;
   /** Answers the failure of a call that got no answer, or not a whole one. */
   unanswered(error: unknown, creates: boolean): ProviderError;
@@ -119,8 +125,9 @@ export function openConnection({ manifest, clock, values, token, app, secrets }:
       }
       return call;
     },
-    fail: (failure, message, { cause, retryAfterMs: wait } = {}) =>
+    fail: (failure, message, { cause, reason, retryAfterMs: wait } = {}) =>
       new ProviderError(failure, clean(`${manifest.title} ${message}`), {
+        reason,
         retryAfterMs: wait,
         ...(cause !== undefined && {
           cause: new Error(clean(cause instanceof Error ? `${cause.name}: ${cause.message}` : 'unknown')),
@@ -150,9 +157,14 @@ export function openConnection({ manifest, clock, values, token, app, secrets }:
       }
       if (status < 400)
         return connection.fail('rejected', `sends us elsewhere (${status}): check the address of the server`);
-      const special = manifest.errorOf?.safeParse(connection.refusedBody(answer));
+      const body = connection.refusedBody(answer);
+      const special = manifest.errorOf?.safeParse(body);
       const failure = special?.success ? special.data : (manifest.errors?.[status] ?? failureOfStatus(status, creates));
-      return connection.fail(failure, `answered ${status}${words(answer)}`, { retryAfterMs: waitOf(failure, answer) });
+      const isDuplicate = manifest.duplicateOf?.safeParse(body).success ?? false;
+      return connection.fail(failure, `answered ${status}${words(answer)}`, {
+        reason: reasonOf(failure, { status, isDuplicate }),
+        retryAfterMs: waitOf(failure, answer),
+      });
     },
   };
   return connection;

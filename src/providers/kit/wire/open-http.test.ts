@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { z } from 'zod';
 import { type Receiver, startReceiver } from '../../../../test/support/wire/receiver.ts';
+import { failureOf } from '../../../../test/support/peers/fake-network.ts';
 import { startSlowReceiver } from '../../../../test/support/wire/slow-receiver.ts';
 import { systemClock } from '../../../platform/kernel/index.ts';
 import { openOutbound, type Outbound } from '../../../platform/outbound/index.ts';
@@ -105,6 +106,33 @@ describe('a refusal', () => {
         retryAfterMs: 120_000,
       });
     }
+  });
+
+  test('says whether it is of content that is there already, or a fault of the server', async () => {
+    const duplicateOf = z.object({ error: z.object({ code: z.literal(506) }) });
+    const http = open({ duplicateOf, errors: { 501: 'unsupported' } });
+    const reasonOf = async (status: number, code: number, creates?: true) => {
+      answers(status, { error: { code } });
+      const { failure, reason } = await failureOf(http.post('/x', anything, { json: {}, ...(creates && { creates }) }));
+      return [failure, reason];
+    };
+    expect([
+      await reasonOf(400, 506),
+      await reasonOf(400, 1),
+      await reasonOf(429, 506),
+      await reasonOf(503, 506),
+      await reasonOf(500, 1, true),
+      await reasonOf(501, 1),
+      await reasonOf(408, 1),
+    ]).toEqual([
+      ['rejected', 'duplicate'],
+      ['rejected', undefined],
+      ['rate_limited', undefined],
+      ['unavailable', 'server'],
+      ['lost', 'server'],
+      ['unsupported', undefined],
+      ['unavailable', undefined],
+    ]);
   });
 
   test('inside a 200 that leaves open what was done is of no matter to a read', async () => {

@@ -66,14 +66,17 @@ test.each([
   expect(outcomes).toEqual(counted);
 });
 
-test("guard redacts an adapter's own message, and keeps failure and wait", async () => {
+test("guard redacts an adapter's own message, and keeps failure, wait and reason", async () => {
   const { guard, lines } = world();
   const failing = () =>
-    Promise.reject(new ProviderError('rate_limited', 'the-key is used too often', { retryAfterMs: 5 }));
+    Promise.reject(
+      new ProviderError('rate_limited', 'the-key is used too often', { retryAfterMs: 5, reason: 'server' }),
+    );
   for (const failed of [guard({ send: failing }).send(), lines.call(adapter, { secrets: ['the-key'] }, failing)])
     await expect(failed).rejects.toMatchObject({
       failure: 'rate_limited',
       retryAfterMs: 5,
+      reason: 'server',
       message: '*** is used too often',
     });
 });

@@ -229,7 +229,7 @@ function cleaned(error: unknown, secrets: Guard['secrets']): unknown {
   const message = redactor(secrets)(error.message);
   return message === error.message
     ? error
-    : new ProviderError(error.failure, message, { retryAfterMs: error.retryAfterMs });
+    : new ProviderError(error.failure, message, { reason: error.reason, retryAfterMs: error.retryAfterMs });
 }
 
 const isPlain = (member: unknown): member is object =>

@@ -18,7 +18,7 @@ export type Failure = Extract<AttemptOutcome, { mediaFault?: boolean }>;
 export const failureOf = (error: unknown): Failure | undefined => {
   if (isBusy(error)) return { kind: 'unavailable', message: error.message };
   return error instanceof ProviderError
-    ? { kind: error.failure, message: clean(error.message), retryAfterMs: error.retryAfterMs }
+    ? { kind: error.failure, message: clean(error.message), reason: error.reason, retryAfterMs: error.retryAfterMs }
     : undefined;
 };
 

@@ -59,7 +59,7 @@ function polled(
   unansweredMs: number,
   { processesWithinMs = PROCESSES_WITHIN_MS }: Connected,
 ): AttemptOutcome {
-  if ('rejected' in answer) return { kind: 'rejected', message: clean(answer.rejected) };
+  if ('rejected' in answer) return { kind: 'rejected', message: clean(answer.rejected), reason: answer.reason };
   if ('expired' in answer) return { kind: 'expired' };
   if (!('processingMs' in answer)) return released(answer);
   return unansweredMs < processesWithinMs

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PROVIDER_FAILURES } from '../../../platform/kernel/index.ts';
+import { PROVIDER_FAILURES, type ProviderReason } from '../../../platform/kernel/index.ts';
 import type { Published } from '../../../providers/registry/index.ts';
 import type { ChannelSnapshot, Link, Paced } from '../ports.ts';
 import type { ClaimColumns } from '../row.ts';
@@ -81,6 +81,7 @@ export type AttemptOutcome =
   | {
       kind: (typeof PROVIDER_FAILURES)[number];
       message: string;
+      reason?: ProviderReason | undefined;
       retryAfterMs?: number | undefined;
       mediaFault?: boolean;
     };

@@ -31,6 +31,8 @@ export interface Case {
   /** The result, or the failure of an unsupported operation. */
   result?: unknown;
   failure?: ProviderFailure;
+  /** It fails as content that is there already. */
+  reason?: 'duplicate';
 }
 /** A refusal as the provider documents it. */
 export interface Refusal {
@@ -42,6 +44,8 @@ export interface Refusal {
   at?: number;
   says: Says;
   failure: ProviderFailure;
+  /** It refuses content that is there already. */
+  reason?: 'duplicate';
   retryAfterMs?: number;
   /** What the error says, among other words. */
   sentence?: string;
@@ -210,8 +214,8 @@ export function playedCases<A extends AnyAdapter, Port, Fixture extends Provider
       const hidden = [...secretsOf(one), ...(suite.hidesSignatures ? [SIGNATURE] : [])];
       const forms = hidden.flatMap((secret) => [secret, encodeURIComponent(secret), btoa(secret)]);
       expect(forms.filter((form) => shown.includes(form))).toEqual([]);
-      const { failure, retryAfterMs, message } = error;
-      return { failure, retryAfterMs, message, times: asked.length - at };
+      const { failure, reason, retryAfterMs, message } = error;
+      return { failure, reason, retryAfterMs, message, times: asked.length - at };
     });
   return { now, secretsOf, play, fails };
 }
@@ -243,8 +247,10 @@ export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderF
     const title = one.name === undefined ? one.operation : `${one.operation} (${one.name})`;
     add(`${title}: sends exactly the documented requests, and reads the answer`, () =>
       play(one, undefined, async (work, wire) => {
-        if (one.failure !== undefined) expect((await failureOf(work)).failure).toBe(one.failure);
-        else {
+        if (one.failure !== undefined) {
+          const { failure, reason } = await failureOf(work);
+          expect([failure, reason === 'duplicate']).toEqual([one.failure, one.reason === 'duplicate']);
+        } else {
           const outcome = await work.catch((error: unknown) => ({ failed: error }));
           expect(wire.faults).toEqual([]); // says more than the failure that followed from it
           expect(outcome).toEqual(one.result);
@@ -299,12 +305,13 @@ export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderF
     }
   }
 
-  for (const { name, operation, of, at = 0, says, failure, retryAfterMs, sentence } of fixture.refusals)
+  for (const { name, operation, of, at = 0, says, failure, reason, retryAfterMs, sentence } of fixture.refusals)
     add(`${operation}${of === undefined ? '' : ` (${of})`}: ${name} is ${failure}`, async () => {
       const one = fixture.cases.find((each) => each.operation === operation && (of === undefined || each.name === of));
       if (!one) throw new Error(`No case of ${operation} ${of ?? ''} to be refused`);
       const refused = await fails(one, at, says);
       expect(refused.failure).toBe(failure);
+      expect(refused.reason === 'duplicate').toBe(reason === 'duplicate');
       if (sentence !== undefined) expect(refused.message).toContain(sentence);
       // as instants they are nearer by now
       if (retryAfterMs !== undefined) expect(Math.abs(refused.retryAfterMs! - retryAfterMs)).toBeLessThan(MINUTES_5);
