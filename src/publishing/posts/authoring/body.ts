@@ -168,9 +168,9 @@ const fieldsOf = ({ posts }: Pick<SentBody, 'posts'>) =>
 const localOf = ({ date }: Pick<SentBody, 'date'>): string | undefined =>
   date?.isLocal ? date.at.toISOString().slice(0, -1) : undefined;
 
-/** Tells whether the clocks of `timezone` skip the date of a body or show it twice. */
-export function dateShiftOf(body: Pick<SentBody, 'date' | 'timezone'>): 'skipped' | 'doubled' | undefined {
-  const local = localOf(body);
+/** Tells whether the clocks of `timezone` skip the date of a body or show it twice; `now` has no date. */
+export function dateShiftOf(body: Pick<SentBody, 'type' | 'date' | 'timezone'>): 'skipped' | 'doubled' | undefined {
+  const local = body.type === 'now' ? undefined : localOf(body);
   return local !== undefined && body.timezone ? clockChangeOf(local, body.timezone) : undefined;
 }
 

@@ -248,8 +248,8 @@ describe('warnings of preflight', () => {
   });
 
   test('a local date that the clocks of its zone skip, or show twice [S116, S104]', async () => {
-    const shiftOf = async (date: string, timezone?: string) => {
-      const { body } = await ann.client.post('/posts/preflight', schedule({ date, timezone }));
+    const shiftOf = async (date: string, timezone?: string, type = 'schedule') => {
+      const { body } = await ann.client.post('/posts/preflight', schedule({ date, timezone, type }));
       return body[0].warnings.filter(({ code }: { code: string }) => code === 'dst_shift');
     };
     expect(await shiftOf('2035-03-25T02:30:00', 'Europe/Berlin')).toEqual([
@@ -260,6 +260,8 @@ describe('warnings of preflight', () => {
     ]);
     expect(await shiftOf('2035-03-25T04:30:00', 'Europe/Berlin')).toEqual([]);
     expect(await shiftOf('2035-03-25T02:30:00')).toEqual([]);
+    // the date of what goes out now is ignored
+    expect(await shiftOf('2035-03-25T02:30:00', 'Europe/Berlin', 'now')).toEqual([]);
   });
 
   test('the rule by which a post recurs is judged as create judges it [S116, S120]', async () => {
