@@ -37,6 +37,33 @@ export interface Neighbours {
   paces: FoundPace[];
 }
 
+const DAY_MS = 86_400_000;
+
+/**
+ * Numbers of planned posts whose text and media another one has that is to go out on the channel within a day. Two
+ * changes of one post are no two posts.
+ */
+export function findTwins(
+  planned: readonly (Planned & { postId: string | undefined; goesOut: boolean })[],
+): ReadonlySet<number> {
+  const alike = Map.groupBy(planned, ({ channelId, content, media }) =>
+    JSON.stringify([channelId, content, media.map(fileOf)]),
+  );
+  const twins = [...alike.values()].flatMap((group) =>
+    group.filter((one) =>
+      group.some(
+        (other) =>
+          other.goesOut &&
+          other !== one &&
+          (one.postId === undefined || other.postId !== one.postId) &&
+          Math.abs(other.date.getTime() - one.date.getTime()) < DAY_MS,
+      ),
+    ),
+  );
+  return new Set(twins.map(({ n }) => n));
+}
+const fileOf = ({ path, id }: PostMedia): string | undefined => path || id;
+
 /** Posts of the channels near one date that are looked at. */
 const MOST_NEAR = 5_000;
 
@@ -47,7 +74,7 @@ export async function findNeighbours(
   { planned, paces, edited }: { planned: readonly Planned[]; paces: readonly AskedPace[]; edited: readonly string[] },
 ): Promise<Neighbours> {
   if (planned.length === 0) return { duplicates: [], paces: [] };
-  const rows = planned.map(({ media, ...one }) => ({ ...one, files: media.map(({ path, id }) => path || id) }));
+  const rows = planned.map(({ media, ...one }) => ({ ...one, files: media.map(fileOf) }));
   const [found] = await sql<{ duplicates: number[] | null; paces: FoundPace[] | null }[]>`
     with entry as materialized (
       select *

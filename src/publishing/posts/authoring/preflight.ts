@@ -8,7 +8,7 @@ import { findChannelSummaries } from './channels.ts';
 import { findIssues } from './faults.ts';
 import type { PostAuthor } from './input.ts';
 import { judgeBodies, type JudgedBody, type JudgedElement } from './judgement.ts';
-import { findNeighbours, type Neighbours } from './neighbours.ts';
+import { findNeighbours, findTwins, type Neighbours } from './neighbours.ts';
 import { faultsOf } from './verdict.ts';
 import { type PaceBudget, type Outlook, type Warning, warningsOf } from './warnings.ts';
 
@@ -145,20 +145,24 @@ async function lookAhead(
   const byChannel = new Map(logins.map((login) => [login.channelId, login]));
   const windowsOf = ({ to }: Pick<Outlook, 'to'>) => dayPaces(byChannel.get(to.channel.id)?.paces ?? []);
   const dated = known.flatMap(({ date, ...one }, n) => (date ? [{ ...one, n, date }] : []));
+  const planned = dated.map(({ n, to, date, root, element: { value } }) => ({
+    n,
+    channelId: to.channel.id,
+    date,
+    content: value[0]!.content,
+    media: value[0]!.image,
+    postId: root?.id,
+    goesOut: isQueued(body.type, root),
+  }));
   const neighbours = await findNeighbours(deps.sql, orgId, {
-    planned: dated.map(({ n, to, date, element: { value } }) => ({
-      n,
-      channelId: to.channel.id,
-      date,
-      content: value[0]!.content,
-      media: value[0]!.image,
-    })),
+    planned,
     paces: dated.flatMap(({ n, to, date }) =>
       windowsOf({ to }).map(({ key, ms }) => ({ n, channelId: to.channel.id, date, key, ms })),
     ),
     edited: known.flatMap(({ root }) => root?.id ?? []),
   });
   const duplicates = new Set(neighbours.duplicates);
+  const twins = findTwins(planned);
   const taken = new Map<string, number>();
   return new Map(
     known.map(({ of, ...one }, n) => [
@@ -166,7 +170,7 @@ async function lookAhead(
       {
         ...one,
         login: byChannel.get(one.to.channel.id),
-        isDuplicate: duplicates.has(n),
+        duplicate: duplicates.has(n) ? 'post' : twins.has(n) ? 'entry' : undefined,
         budgets: budgetsOf(n, windowsOf(one), neighbours, taken),
         isHeld:
           isQueued(body.type, one.root) &&

@@ -29,7 +29,8 @@ export interface Outlook extends JudgedElement {
   /** When it would go out; undefined for a draft without a date. */
   date: Date | undefined;
   login: LoginFacts | undefined;
-  isDuplicate: boolean;
+  /** The same text and media: a post of the channel within a day, or another entry of the body. */
+  duplicate: 'post' | 'entry' | undefined;
   budgets: readonly PaceBudget[];
   /** It would be queued, by somebody whose posts have to be approved. */
   isHeld: boolean;
@@ -70,9 +71,10 @@ function* warnOfLogin({ to: { channel }, date, login }: Outlook): Generator<Warn
   yield { code: 'token_expires_before', message };
 }
 
-function* warnOfDuplicate({ to: { channel }, isDuplicate }: Outlook): Generator<Warning> {
-  if (!isDuplicate) return;
-  const message = `${channel.name} has a post with the same text and media within 24 hours of this date`;
+function* warnOfDuplicate({ to: { channel }, duplicate }: Outlook): Generator<Warning> {
+  if (!duplicate) return;
+  const twin = duplicate === 'post' ? 'has a post' : 'gets another entry of this body';
+  const message = `${channel.name} ${twin} with the same text and media within 24 hours of this date`;
   yield { code: 'duplicate_content', message };
 }
 

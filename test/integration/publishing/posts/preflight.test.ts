@@ -210,6 +210,35 @@ describe('warnings of preflight', () => {
     expect(await warned(edit)).toEqual([]);
   });
 
+  test('the same text and media on the channel in two entries of one body, if they are to go out [S116]', async () => {
+    const [id, other] = [await fresh(), await fresh()];
+    const entry = (to: string, content: string, more: object = {}) => ({
+      integration: { id: to },
+      value: [{ content, ...more }],
+    });
+    const codes = async (posts: object[], more: object = {}) =>
+      (await preflight(schedule({ posts, ...more }))).map(({ warnings }) => warnings.map(({ code }) => code));
+    const twice = ['duplicate_content'];
+    const image = [{ path: 'https://a.example/x.png' }];
+    const posts = [entry(id, 'Same'), entry(id, 'Other'), entry(id, 'Same'), entry(other, 'Same')];
+    expect(await codes([...posts, entry(id, 'Same', { image })])).toEqual([twice, [], twice, [], []]);
+    expect(await codes(posts, { type: 'now' })).toEqual([twice, [], twice, []]);
+    expect(await codes(posts, { type: 'draft' })).toEqual([[], [], [], []]);
+
+    const [near, far] = [await made(on(id, {}, 'Near')), await made(on(id, { date: later(72 * HOUR) }, 'Far'))];
+    const draft = await made(on(id, { type: 'draft' }, 'Draft'));
+    const update = (...ids: string[]) =>
+      codes(
+        ids.map((post) => entry(id, 'Edited', { id: post })),
+        { type: 'update', date: undefined },
+      );
+    expect(await update(near, far)).toEqual([[], []]); // each stays at its date
+    expect(await update(near, draft)).toEqual([[], twice]); // of the two a draft does not go out
+    expect(await update(near, near)).toEqual([[], []]);
+    const { warnings } = (await preflight(schedule({ posts: [entry(id, 'Twice'), entry(id, 'Twice')] })))[1]!;
+    expect(warnings[0]!.message).toContain('another entry');
+  });
+
   test('what is left of the pace of the account on that day, and when the post would go [S116]', async () => {
     network.declares = { pace: [{ per: 'account', posts: 3, ms: DAY }] };
     const id = await fresh();
