@@ -1,6 +1,7 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import type { PostChange } from '../authoring/input.ts';
-import { post } from '../row.ts';
+import type { Existing } from '../authoring/named.ts';
+import { type PostMedia, post } from '../row.ts';
 import { overLimit } from '../state.ts';
 import { approvalSetting, asksWhenRoom, isHeld } from './consent.ts';
 
@@ -53,4 +54,64 @@ export function consentOfEdit(
           and (${changes} or ${status === 'schedule'} and r.state not in ('QUEUE', 'PUBLISHED'))
           and ${isHeld(sql, approvalSetting(sql, orgId), by?.schedulesFreely ?? false)} then ${asksWhenRoom(sql)}
       end`;
+}
+
+/** An edit of a whole thread, by its number, before anything is locked. */
+export interface PlannedEdit {
+  n: number;
+  root: Pick<Existing, 'id' | 'state' | 'approvalState'>;
+  status: PostChange['status'];
+  /** Its author may not queue posts unasked. */
+  isHeld: boolean;
+  items: readonly { content: string; media: readonly PostMedia[]; delayMinutes: number }[];
+  settings: Readonly<Record<string, unknown>>;
+}
+
+/** Tells whether the thread waits for approval after the edit, as `consentOfEdit` has it under the locks. */
+function waitsAfter({ root, status, isHeld: held }: PlannedEdit, isChange: boolean): boolean {
+  const { state, approvalState } = root;
+  const isQueued = status === 'schedule' || (status === undefined && state === 'QUEUE');
+  if (approvalState === 'awaiting') return status !== 'draft';
+  if (approvalState === 'rejected') return status === 'schedule';
+  if (approvalState === 'approved') return isQueued && isChange;
+  return isQueued && held && (isChange || state !== 'QUEUE');
+}
+
+/** Numbers of the edits after which their threads wait for approval; one statement where their contents decide. */
+export async function findHeldEdits(
+  sql: Sql,
+  orgId: string,
+  edits: readonly PlannedEdit[],
+): Promise<ReadonlySet<number>> {
+  const depend = edits.filter((edit) => waitsAfter(edit, true) !== waitsAfter(edit, false));
+  const changes = new Set(depend.length === 0 ? [] : await findChanges(sql, orgId, depend));
+  return new Set(edits.filter((edit) => waitsAfter(edit, changes.has(edit.n))).map(({ n }) => n));
+}
+
+/** Numbers of the edits by which their threads become others; a first item keeps its delay. */
+async function findChanges(sql: Sql, orgId: string, edits: readonly PlannedEdit[]): Promise<number[]> {
+  const rows = edits.map(({ n, root, items, settings }) => ({
+    n,
+    id: root.id,
+    items: items.map(({ content, media, delayMinutes }, at) => [
+      content,
+      media,
+      settings,
+      at === 0 ? null : delayMinutes,
+    ]),
+  }));
+  const changed = await sql<{ n: number }[]>`
+    select e.n
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as e (n int, id uuid, items jsonb)
+    where e.items is distinct from (
+      select jsonb_agg(
+        jsonb_build_array(b.content, b.media, b.settings, case when b.root_post_id is not null then b.delay_minutes end)
+        order by b.seq
+      )
+      from posts b
+      where b.org_id = ${orgId}
+        and (b.id = e.id or b.root_post_id = e.id)
+        and b.deleted_at is null
+    )`;
+  return changed.map(({ n }) => n);
 }

@@ -1,7 +1,7 @@
 import { newId } from '../../../platform/kernel/index.ts';
 import type { Recurrence } from '../recurrence.ts';
 import { post } from '../row.ts';
-import type { ElementBody } from './body.ts';
+import type { CreateBody, ElementBody } from './body.ts';
 import type { ChannelSummary } from './channels.ts';
 import type { NewPost, PostChange } from './input.ts';
 import { isQueued, type JudgedBody } from './judgement.ts';
@@ -43,8 +43,12 @@ export function idsOfItems(items: readonly { named: string | undefined }[], isOw
 }
 
 type Item = ReturnType<typeof itemsOf>[number];
-const itemsOf = ({ value }: ElementBody) =>
+export const itemsOf = ({ value }: ElementBody) =>
   value.map(({ id, image: media, delay: delayMinutes, ...item }) => ({ ...item, named: id, media, delayMinutes }));
+
+/** The status that a body gives to a post which it edits; undefined: it keeps its own. */
+export const statusOf = ({ type }: Pick<CreateBody, 'type'>): PostChange['status'] =>
+  type === 'draft' ? 'draft' : type === 'update' ? undefined : 'schedule';
 
 /** What a body means whose judgement found no fault; `named`: the tags that it names. */
 export function compose(judged: JudgedBody, named: string[]): Composed {
@@ -81,6 +85,7 @@ function editOf(
   const { group, settings } = element;
   const [first, ...others] = items;
   const shortLinks = shortensLinks(channel, body.shortLink);
+  const status = statusOf(body);
   const ids = idsOfItems(others, (id) => existing.get(id)?.rootPostId === root.id);
   return {
     postId: root.id,
@@ -93,9 +98,7 @@ function editOf(
       ...tagsAfter(judged, tagIds),
       ...(body.type === 'now' ? { publishDate: now } : body.date && { publishDate: body.date }),
       ...(recurrence && { recurrence }),
-      ...(body.type === 'draft'
-        ? { status: 'draft' as const }
-        : body.type !== 'update' && { status: 'schedule' as const }),
+      ...(status && { status }),
       ...(body.type === 'update' && !isQueued(body, root) && { unjudged: true }),
     },
   };

@@ -1,6 +1,7 @@
 import type { Sql } from '../../../platform/db/index.ts';
 import { newId } from '../../../platform/kernel/index.ts';
 import type { TagWish } from './body.ts';
+import type { ReadColumns } from '../row.ts';
 import { inFlight } from '../state.ts';
 
 // What a body names beside its channels: posts of the org, and tags.
@@ -14,10 +15,12 @@ export interface Existing {
   detail: string | null;
   isInFlight: boolean;
   publishDate: Date;
+  /** Stands on first items. */
+  approvalState: ReadColumns['approvalState'];
 }
 export const findExisting = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Existing[]> => sql<Existing[]>`
   select p.id, p.channel_id as "channelId", p.root_post_id as "rootPostId", p.state, p.detail,
-    ${inFlight(sql)} as "isInFlight", p.publish_date as "publishDate"
+    ${inFlight(sql)} as "isInFlight", p.publish_date as "publishDate", p.approval_state as "approvalState"
   from posts p
   where p.org_id = ${orgId}
     and p.id = any(${[...ids]}::uuid[])

@@ -1,11 +1,13 @@
 import { AppError, type FieldError, isId } from '../../../platform/kernel/index.ts';
 import { limitsOfItem } from '../../../providers/registry/index.ts';
+import { findHeldEdits } from '../approval/consent-of-edit.ts';
 import type { PostsDeps } from '../deps.ts';
 import type { LoginFacts, Paced } from '../ports.ts';
 import { pacesFor } from '../rules.ts';
 import { type CreateBody, dateShiftOf, readBody, type SentBody } from './body.ts';
-import { findChannelSummaries } from './channels.ts';
+import { type ChannelSummary, findChannelSummaries } from './channels.ts';
 import { findIssues } from './faults.ts';
+import { itemsOf, statusOf, typedSettings } from './compose.ts';
 import type { PostAuthor } from './input.ts';
 import { judgeBodies, type JudgedBody, type JudgedElement } from './judgement.ts';
 import { findNeighbours, findTwins, type Neighbours } from './neighbours.ts';
@@ -38,8 +40,8 @@ export interface Preflight {
 type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'billing' | 'profiles'>;
 
 /**
- * Judges a create body as create does, and says what is worth knowing beside it. Six statements at most; no network is
- * called, and nothing is stored.
+ * Judges a create body as create does, and says what is worth knowing beside it. Six statements at most, and one
+ * more where the approval of an edit depends on what it changes; no network is called, and nothing is stored.
  */
 export async function preflightPosts(deps: Needs, orgId: string, sent: SentBody, by: PostAuthor): Promise<Preflight> {
   const body = readOrFaults(sent);
@@ -138,9 +140,20 @@ async function lookAhead(
     return ends || dayPaces(rules.pace).length > 0;
   });
   const channelIds = [...new Set(asked.map(({ to }) => to.channel.id))];
-  const [logins, overLimit] = await Promise.all([
+  const isHeld = ({ approvalRequired }: ChannelSummary) =>
+    approvalRequired === 'all' || (approvalRequired === 'members' && !by.schedulesFreely);
+  const [logins, overLimit, heldEdits] = await Promise.all([
     channelIds.length === 0 ? [] : deps.channels.loginFacts(orgId, channelIds),
     findOverLimit(deps, orgId, elements),
+    findHeldEdits(
+      deps.sql,
+      orgId,
+      known.flatMap(({ root, element, to: { channel } }, n) => {
+        if (!root) return [];
+        const settings = typedSettings(element.settings, channel.providerId);
+        return { n, root, status: statusOf(body), isHeld: isHeld(channel), items: itemsOf(element), settings };
+      }),
+    ),
   ]);
   const byChannel = new Map(logins.map((login) => [login.channelId, login]));
   const windowsOf = ({ to }: Pick<Outlook, 'to'>) => dayPaces(byChannel.get(to.channel.id)?.paces ?? []);
@@ -172,10 +185,7 @@ async function lookAhead(
         login: byChannel.get(one.to.channel.id),
         duplicate: duplicates.has(n) ? 'post' : twins.has(n) ? 'entry' : undefined,
         budgets: budgetsOf(n, windowsOf(one), neighbours, taken),
-        isHeld:
-          isQueued(body.type, one.root) &&
-          (one.to.channel.approvalRequired === 'all' ||
-            (one.to.channel.approvalRequired === 'members' && !by.schedulesFreely)),
+        isHeld: one.root ? heldEdits.has(n) : isQueued(body.type, undefined) && isHeld(one.to.channel),
         shift,
         overLimit: one.root ? undefined : overLimit,
       },

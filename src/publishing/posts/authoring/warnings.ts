@@ -32,7 +32,7 @@ export interface Outlook extends JudgedElement {
   /** The same text and media: a post of the channel within a day, or another entry of the body. */
   duplicate: 'post' | 'entry' | undefined;
   budgets: readonly PaceBudget[];
-  /** It would be queued, by somebody whose posts have to be approved. */
+  /** It would wait for approval. */
   isHeld: boolean;
   /** What the clocks of its zone do at its local date. */
   shift: 'skipped' | 'doubled' | undefined;
