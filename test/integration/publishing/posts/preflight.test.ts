@@ -2,7 +2,6 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sealCredentials } from '../../../../src/publishing/channels/credentials.ts';
 import { CreateBody } from '../../../../src/publishing/posts/index.ts';
 import { newId, systemClock } from '../../../../src/platform/kernel/index.ts';
-import { fc } from '../../../support/properties.ts';
 import { element, later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
 import { sealedLogin } from '../../../support/worlds/publishing/world.ts';
 import { workOf } from '../../../support/worlds/publishing/work.ts';
@@ -335,49 +334,6 @@ test('a hundred entries cost six statements at most, whatever they name [S116]',
   );
   expect(result.entries.map(({ isValid }) => isValid)).toEqual(posts.map(() => true));
   expect(statements.filter((text) => !/^\s*(begin|commit)/i.test(text)).length).toBeLessThanOrEqual(6);
-});
-
-test('create accepts what preflight finds valid, and refuses the rest, on every network [S116, PO10]', async () => {
-  const networks = app.context.providers.list('social').filter(({ id }) => id !== 'fake');
-  const channels = await Promise.all(networks.map(({ id }) => connectTo(id, newId())));
-  expect(channels.length).toBeGreaterThanOrEqual(36);
-  const [picture, film] = [
-    await file({ mime: 'image/jpeg', width: 1_000, height: 1_000 }),
-    await file({ kind: 'video', mime: 'video/mp4', width: 1_080, height: 1_920, duration_ms: 20_000 }),
-  ];
-  const image = fc.constantFrom(picture, film, { path: 'https://a.example/x.png' }, { path: 'http://10.0.0.1/x.png' });
-  const content = fc.oneof(
-    fc.constantFrom('', '<p>Hi</p>', '<p>@ann #tag https://a.example/b</p>', '<p><strong>x</strong></p>'),
-    fc.integer({ min: 1, max: 6_000 }).map((length) => 'word '.repeat(length / 5)),
-  );
-  const item = fc.record({
-    content,
-    image: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, fc.array(image, { maxLength: 5 })),
-  });
-  const settings = fc.constantFrom({}, { title: 'A title' }, { title: 5 }, { post_type: 'story' }, { who: ['x'] });
-  const draft = fc.record({
-    type: fc.constantFrom('schedule', 'schedule', 'schedule', 'draft'),
-    date: fc.constantFrom(later(DAY), later(DAY), later(DAY), '2020-01-01T00:00:00Z'),
-    value: fc.array(item, { minLength: 1, maxLength: 2 }),
-    settings,
-  });
-  const counts = { accepted: 0, refused: 0 };
-  let turn = 0;
-  const property = fc.asyncProperty(draft, async ({ type, date, value: items, settings: chosen }) => {
-    const id = channels[turn++ % channels.length]!;
-    const body = { type, date, posts: [{ integration: { id }, value: items, settings: chosen }] };
-    const { valid, issues } = await one(body);
-    const answer = await create(body);
-    expect([networks[(turn - 1) % channels.length]!.id, answer.status, issues]).toEqual([
-      expect.anything(),
-      valid ? 201 : 400,
-      issues,
-    ]);
-    counts[valid ? 'accepted' : 'refused'] += 1;
-  });
-  await fc.assert(property, { numRuns: 8 * channels.length, endOnFailure: true });
-  expect(counts.accepted).toBeGreaterThan(channels.length);
-  expect(counts.refused).toBeGreaterThan(channels.length);
 });
 
 /** The body as the route hands it on. */
