@@ -16,7 +16,7 @@ export function failureOfStatus(status: number, creates: boolean): ProviderFailu
 }
 
 /** Answers the reason of the failure that an answer tells; `isDuplicate`: its body says that the content is there already. */
-export function reasonOf(
+export function failureReason(
   failure: ProviderFailure,
   { status, isDuplicate }: { status: number; isDuplicate: boolean },
 ): ProviderReason | undefined {

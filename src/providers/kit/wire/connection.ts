@@ -6,7 +6,7 @@ import {
 } from '../../../platform/kernel/index.ts';
 import { type OutboundAnswer, OutboundError } from '../../../platform/outbound/index.ts';
 import type { Manifest } from '../declare/adapter.ts';
-import { failureOfStatus, reasonOf } from '../declare/failures.ts';
+import { failureOfStatus, failureReason } from '../declare/failures.ts';
 import { redactor, unsigned } from '../declare/redact.ts';
 import { quotaWaitMs, retryAfterMs, statedWaitMs } from '../declare/waits.ts';
 import { bodyBeside, bodyOf, codeWordOf, sentenceOf } from './answer.ts';
@@ -162,7 +162,7 @@ export function openConnection({ manifest, clock, values, token, app, secrets }:
       const failure = special?.success ? special.data : (manifest.errors?.[status] ?? failureOfStatus(status, creates));
       const isDuplicate = manifest.duplicateOf?.safeParse(body).success ?? false;
       return connection.fail(failure, `answered ${status}${words(answer)}`, {
-        reason: reasonOf(failure, { status, isDuplicate }),
+        reason: failureReason(failure, { status, isDuplicate }),
         retryAfterMs: waitOf(failure, answer),
       });
     },

@@ -42,8 +42,8 @@ export function idsOfItems(items: readonly { named: string | undefined }[], isOw
   });
 }
 
-type Item = ReturnType<typeof itemsOf>[number];
-export const itemsOf = ({ value }: ElementBody) =>
+type Item = ReturnType<typeof elementItems>[number];
+export const elementItems = ({ value }: ElementBody) =>
   value.map(({ id, image: media, delay: delayMinutes, ...item }) => ({ ...item, named: id, media, delayMinutes }));
 
 /** The status that a body gives to a post which it edits; undefined: it keeps its own. */
@@ -55,7 +55,7 @@ export function compose(judged: JudgedBody, named: string[]): Composed {
   const tagIds = withTag(named, judged.campaignTag);
   const composed: Composed = { posts: [], edits: [], reply: [] };
   for (const { element, channel, root, recurrence } of judged.elements) {
-    const items = itemsOf(element);
+    const items = elementItems(element);
     const part = { judged, element, channel: channel!, recurrence, items, tagIds }; // without a channel there is a fault
     if (root) composed.edits.push(editOf(part, root));
     const made = root ? [] : postsOf(part);

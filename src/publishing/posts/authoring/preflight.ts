@@ -7,7 +7,7 @@ import { pacesFor } from '../rules.ts';
 import { type CreateBody, dateShiftOf, readBody, type SentBody } from './body.ts';
 import { type ChannelSummary, findChannelSummaries } from './channels.ts';
 import { findIssues } from './faults.ts';
-import { itemsOf, statusOf, typedSettings } from './compose.ts';
+import { elementItems, statusOf, typedSettings } from './compose.ts';
 import type { PostAuthor } from './input.ts';
 import { judgeBodies, type JudgedBody, type JudgedElement } from './judgement.ts';
 import { findNeighbours, findTwins, type Neighbours } from './neighbours.ts';
@@ -151,7 +151,7 @@ async function lookAhead(
       known.flatMap(({ root, element, to: { channel } }, n) => {
         if (!root) return [];
         const settings = typedSettings(element.settings, channel.providerId);
-        return { n, root, status: statusOf(body), isHeld: isHeld(channel), items: itemsOf(element), settings };
+        return { n, root, status: statusOf(body), isHeld: isHeld(channel), items: elementItems(element), settings };
       }),
     ),
   ]);
