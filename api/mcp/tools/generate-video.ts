@@ -16,7 +16,9 @@ export const generateVideoTool = toolsOf('mediaJobs')({
   input: z.strictObject({
     identifier: z.string().min(1).max(200).describe('`identifier` of `video_options`.'),
     output: z.enum(FORMS).optional().describe('The form of the video.'),
-    customParams: pairs('Values such as `prompt`, `seconds`, `voice` and what `video_options` names.').optional(),
+    customParams: pairs(
+      'Values that `video_options` names, such as `prompt` and `seconds`; `sources` as a list and `options` as an object, in JSON.',
+    ).optional(),
   }),
   output: z.strictObject({
     url: z.string().optional(),

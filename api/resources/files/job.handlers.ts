@@ -103,7 +103,7 @@ export const generateVideoRoute = (path: `/${string}`, opens: Opens) =>
     summary: 'Create a video',
     description:
       '`type` is an `identifier` of `video-options`. Of `customParams` these are used: `prompt`, `model`, `seconds`, ' +
-      '`ratio`, `size`, `voice`, `language`, `sources` (ids of files) and `options`. 202 as for `generate-image`.',
+      '`ratio`, `size`, `count`, `voice`, `language`, `sources` (ids of files) and `options`. 202 as for `generate-image`.',
     planLimit: 'video_exports',
     body: z.strictObject({
       type: words,
@@ -187,7 +187,10 @@ const videoRoutes = (prefix: '/files' | '/media') => [
     method: 'get',
     path: `${prefix}/video-options`,
     summary: 'List ways to make a video',
-    description: 'By the providers that are set up for the organization.',
+    description:
+      'By the providers that are set up for the organization. `tools` are the values of `customParams`, by the model that ' +
+      'is taken unless another one is named; of each group of `anyOf` one must be given: a name of `tools`, or a kind ' +
+      'of file among `sources`.',
     auth: ['session'],
     permission: 'ai:read',
     limit: '30/minute',

@@ -76,19 +76,30 @@ export const presentTransform = ({ job, file }: ShownTransform): z.input<typeof 
   endedAt: job.endedAt?.toISOString() ?? null,
 });
 
+/** A value of `customParams`; a bound is there where the model has one. */
+const VideoTool = z.strictObject({
+  name: z.string(),
+  label: z.string(),
+  required: z.boolean(),
+  tool: z.string().nullable(),
+  values: z.array(z.union([z.string(), z.number()])).optional(),
+  range: z.strictObject({ from: z.number(), to: z.number() }).optional(),
+  maxLength: z.int().optional(),
+  files: z.strictObject({ kinds: z.array(z.enum(['image', 'video', 'audio'])), min: z.int(), max: z.int() }).optional(),
+});
 /** A way to make a video (S151). */
 export const VideoWay = z.strictObject({
   identifier: z.string(),
   title: z.string(),
   description: z.string(),
-  tools: z.array(
-    z.strictObject({ name: z.string(), label: z.string(), required: z.boolean(), tool: z.string().nullable() }),
-  ),
+  tools: z.array(VideoTool),
+  anyOf: z.array(z.array(z.string())),
   placement: z.string(),
   output: z.array(z.enum(FORMS)),
 });
-export const presentVideoOption = ({ tools, output, ...option }: VideoOption): z.input<typeof VideoWay> => ({
+export const presentVideoOption = ({ tools, anyOf, output, ...option }: VideoOption): z.input<typeof VideoWay> => ({
   ...option,
   tools: [...tools],
+  anyOf: anyOf.map((group) => [...group]),
   output: [...output],
 });

@@ -45,7 +45,14 @@ export { type CatalogEntry, type CustomField, catalogEntryOf, customFieldsOf } f
 export { checkReleaseId, checkSettings, knownDomain, type Resolve } from './rules.ts';
 export { openProviders, type Providers, type ProvidersOptions } from './service.ts';
 export { type MediaStudio, studios } from '../media/_studios.ts';
-export { type AskedMedia, checkMediaRequest, defaultModelOf, mediaInputOf, takesOf } from '../media/_limits.ts';
+export {
+  type AskedMedia,
+  checkMediaRequest,
+  defaultModelOf,
+  mediaInputOf,
+  PROMPT_LENGTH,
+  takesOf,
+} from '../media/_limits.ts';
 export {
   MEDIA_OPERATIONS,
   MEDIA_PURPOSES,

@@ -1,18 +1,19 @@
 import { invalidField, notFound } from '../../platform/kernel/index.ts';
 import {
-  defaultModelOf,
   type MediaAdapter,
   type MediaOperation,
   type MediaStudio,
+  PROMPT_LENGTH,
   studios,
   type Takes,
   takesOf,
   type Use,
 } from '../../providers/registry/index.ts';
-import { providerFailureOf } from '../models/index.ts';
+import { mediaModelOf, providerFailureOf } from '../models/index.ts';
 import type { NewMedia } from './create.ts';
 import type { MediaJobsDeps } from './deps.ts';
 import { type AskedJob, VIDEOS } from './rules.ts';
+import { type ModelChoice, type VideoValue, videoValuesOf } from './video-values.ts';
 
 export const FORMS = ['vertical', 'horizontal'] as const;
 export type Form = (typeof FORMS)[number];
@@ -24,8 +25,10 @@ export interface VideoOption {
   identifier: string;
   title: string;
   description: string;
-  /** Values of `customParams.options`, and `voice`; where `tool` is named, it lists what they can be. */
-  tools: readonly { name: string; label: string; required: boolean; tool: string | null }[];
+  /** Values of `customParams`, by the model that is taken unless another one is named. */
+  tools: readonly VideoValue[];
+  /** Of each group one must be given: a name of `tools`, or a kind of file among `sources`. */
+  anyOf: readonly (readonly string[])[];
   placement: (typeof PLACEMENTS)[number];
   /** The forms that can be chosen; none where the provider decides. */
   output: readonly Form[];
@@ -69,8 +72,19 @@ async function sourceOf(
   throw invalidField(field, 'take one of /files/video-options', 'unknown_id');
 }
 
-const modelOf = ({ adapter, operation, studio }: VideoSource): string | null | undefined =>
-  studio?.models[0] ?? defaultModelOf(adapter, operation);
+/** What a way takes, and of which model; `model` undefined: none is taken unless it is named. */
+function takenBy({ adapter, use, operation, studio }: VideoSource) {
+  const chosen = studio?.models[0] === undefined ? mediaModelOf({ adapter, values: use.values }, operation) : undefined;
+  const model = chosen ? chosen.model : studio!.models[0];
+  const takes = model === undefined ? adapter.anyModel?.operations[operation] : takesOf(adapter, operation, model);
+  return { model, takes: takes ?? {} };
+}
+
+/** The models among which a request of this way can choose. */
+function choiceOf({ adapter, operation, studio }: VideoSource, model: string | null | undefined): ModelChoice {
+  const known = adapter.models.filter(({ operations }) => operations[operation]).map(({ id }) => id);
+  return { models: studio?.models ?? known, isNeeded: model === undefined };
+}
 
 /** Hubs end the name of a model with what it starts from. */
 const NAMED_PLACEMENTS: ReadonlyMap<string | undefined, VideoOption['placement']> = new Map([
@@ -88,21 +102,13 @@ function studioModelOf({ models }: MediaStudio, hasSources: boolean): string | u
 export const listVideoOptions = async (deps: Pick<Deps, 'settings'>, orgId: string): Promise<VideoOption[]> =>
   (await sourcesOf(deps, orgId)).map((way): VideoOption => {
     const { adapter, operation, studio, identifier } = way;
-    const model = modelOf(way) ?? null;
-    const takes = takesOf(adapter, operation, model) ?? {};
+    const { model, takes } = takenBy(way);
     return {
       identifier,
       title: studio?.name ?? `${adapter.title}: ${operation}`,
       description: adapter.description,
-      tools: [
-        ...Object.entries(takes.options ?? {}).map(([name, { label, required = false, tool = null }]) => ({
-          name: `options.${name}`,
-          label,
-          required,
-          tool,
-        })),
-        ...(takes.voices ? [{ name: 'voice', label: 'Voice', required: false, tool: 'voices' }] : []),
-      ],
+      tools: videoValuesOf(takes, choiceOf(way, model), PROMPT_LENGTH),
+      anyOf: takes.anyOf ?? [],
       placement: namedPlacementOf(model) ?? placementOf(takes),
       output: FORMS.filter((form) => shapeOf(takes, form) !== undefined),
     };
@@ -126,7 +132,7 @@ export async function listVideoTool(
     return list().catch((error: unknown) => {
       throw providerFailureOf(error, way.adapter);
     });
-  const { voices } = takesOf(way.adapter, way.operation, modelOf(way) ?? null) ?? {};
+  const { voices } = takenBy(way).takes;
   if (tool !== 'voices' || !voices || voices === 'any') throw notFound(`${way.adapter.title} has no list ${tool}`);
   return voices.map((id) => ({ id, label: id }));
 }

@@ -8,9 +8,18 @@ import {
   type MediaOperation,
   type Providers,
   type Use,
+  type Values,
 } from '../../providers/registry/index.ts';
 import type { Configured, Owner, ProviderSettings } from '../../providers/settings/index.ts';
-import { aiOffer, chooseModel, KIND_OF, mediaOffer, type ModelOffer, purposeOfOperation } from './ability.ts';
+import {
+  aiOffer,
+  type Chosen,
+  chooseModel,
+  KIND_OF,
+  mediaOffer,
+  type ModelOffer,
+  purposeOfOperation,
+} from './ability.ts';
 import type { ModelLists } from './lists.ts';
 
 /** What the room is opened with, and its lists of models. */
@@ -110,6 +119,22 @@ async function resolve<D extends 'ai' | 'media'>(
   );
 }
 
+/** The model that a setting names for a purpose. */
+const ownModelOf = (values: Values, purpose: string | undefined): string | undefined =>
+  purpose === undefined ? undefined : values[`${purpose}Model`] || undefined;
+
+/** The model that a setting does an operation with when none is named, or why it does not. */
+export const mediaModelOf = (
+  { adapter, values }: Pick<Configured<MediaAdapter>, 'adapter' | 'values'>,
+  operation: MediaOperation,
+): Chosen =>
+  chooseModel(
+    adapter.title,
+    mediaOffer(adapter, operation),
+    operation,
+    ownModelOf(values, purposeOfOperation(operation)),
+  );
+
 const isWanted = ({ adapter }: Configured, { providerId, version }: WantedModel): boolean =>
   (providerId === undefined || adapter.id === providerId) && (version === undefined || adapter.version === version);
 
@@ -123,7 +148,7 @@ function judged<D extends 'ai' | 'media'>(
   const ordered = usable.toSorted((a, b) => Number(isDefault(b)) - Number(isDefault(a)));
   const all = ordered.map(({ id, adapter, values }) => {
     const offer = offerOf(adapter);
-    const own = purpose === undefined ? undefined : values[`${purpose}Model`] || undefined;
+    const own = ownModelOf(values, purpose);
     const { model, fault } = chooseModel(adapter.title, offer, what, wanted.model ?? own);
     const isKnown = wanted.model === undefined || offer.can.includes(wanted.model) || wanted.model === own;
     return {
