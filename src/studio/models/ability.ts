@@ -63,7 +63,7 @@ export function chooseModel(title: string, offer: ModelOffer, what: string, want
   if (wanted === undefined) {
     if (can[0] !== undefined) return { model: can[0] };
     if (isAction) return { model: null };
-    return { fault: takesOthers && cannot.length === 0 ? `name a model of ${title}` : `${title} has none for ${what}` };
+    return { fault: takesOthers ? `name a model of ${title} for ${what}` : `${title} has none for ${what}` };
   }
   if (can.includes(wanted) || (takesOthers && !cannot.includes(wanted))) return { model: wanted };
   return { fault: cannot.includes(wanted) ? `${wanted} of ${title} cannot do ${what}` : `${title} has no ${wanted}` };

@@ -108,3 +108,18 @@ test('the model that a setting names is the one whose values are listed [S151]',
     { required: true, range: { from: 3, to: 15 } },
   ]);
 });
+
+test('a hub without a known model for an operation asks for one by its name [S151]', async () => {
+  for (const id of ['fal', 'replicate']) {
+    const hub = makers.find((one) => one.id === id)!;
+    const way = (await listVideoOptions(roomOf(hub), 'org')).find(({ identifier }) => identifier === `${id}/avatar`)!;
+    expect(way.tools.find(({ name }) => name === 'model')).toMatchObject({ required: true });
+    expect(await faultOf(hub, way, { sources: ['image'] })).toEqual([
+      {
+        field: 'model',
+        message: expect.stringContaining(`name a model of ${hub.title} for avatar`),
+        rule: 'unsupported',
+      },
+    ]);
+  }
+});
