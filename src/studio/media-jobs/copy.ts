@@ -37,7 +37,8 @@ export async function copyResults(deps: MediaJobsDeps, job: ClaimedJob, results:
     for (let n = job.fileIds.length; n < items.length; n += 1) {
       const item = items[n]!;
       const copy = async () => {
-        using _ = await deps.copies.enter(job.orgId); // of one try: whoever waits for the next one keeps no place
+        // of one try: whoever waits for the next one keeps no place
+        using _ = await deps.copies.enter(job.orgId, { lane: job.providerId });
         return await copyOne(deps, job, results, item, { n, isLast: n === items.length - 1, path });
       };
       // what lies at the provider is fetched again by whoever has the job next

@@ -38,7 +38,7 @@ export interface MediaJobsDeps extends MediaJobsOptions {
   /** Jobs whose steps are made in this process. */
   held: HeldClaims<ClaimedJob>;
   waiters: Waiters;
-  /** Places for copies of results, which take disk and connections for long; organizations take turns. */
+  /** Places for copies of results, which take disk and connections for long: a lane a provider; organizations take turns. */
   copies: Limiter;
   noteRunning: ReturnType<typeof openRunningNotes>;
   /** Looks for work, now or soon, where this process does some. */

@@ -11,8 +11,11 @@ import { settleUnknown, sweepJobs } from './settle.ts';
 import { openRunningNotes } from './store.ts';
 import { REST_MS, startJobs } from './worker.ts';
 
-/** Copies of this process at once: each holds a connection, and a file of the disk until it is in the storage. */
-const COPIES = 8;
+/**
+ * Copies of this process at once: each holds a connection, and a file of the disk until it is in the storage. Those of
+ * one provider, whose server may hang, hold half of them.
+ */
+const COPIES = { total: 8, perLane: 4, perOwner: 'share' } as const;
 
 export type MediaJobs = ReturnType<typeof openMediaJobs>;
 
@@ -36,7 +39,7 @@ export function openMediaJobs(
     claimer,
     held,
     waiters: openWaiters(clock),
-    copies: openLimiter({ total: COPIES, perOwner: 'share' }),
+    copies: openLimiter(COPIES),
     noteRunning: openRunningNotes(),
     // what comes later is found by the next look
     wake: (inMs = 0) => void (inMs < REST_MS && setTimeout(() => worker?.wake(), inMs).unref()),

@@ -2,7 +2,7 @@
 export interface Streamed {
   status: number;
   headers: Headers;
-  /** Fails after half a minute without data. */
+  /** Fails after half a minute without data, and where it comes too slowly as a whole (`DOWNLOAD`). */
   body: AsyncIterable<Uint8Array>;
   cancel(): void;
 }

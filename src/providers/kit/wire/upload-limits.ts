@@ -9,3 +9,15 @@ export const UPLOAD: UploadLimits = { bytesPerMs: 64, silenceMs: 30_000 };
 
 /** Milliseconds that a call with a body of so many bytes may take. */
 export const wholeMs = (timeoutMs: number, bytes: number): number => timeoutMs + Math.ceil(bytes / UPLOAD.bytesPerMs);
+
+/**
+ * Limits on every body that is read as a stream: nobody waits longer for its next piece, nor, as a whole, for more than
+ * `graceMs` beyond the time that its bytes take at this rate. Time in which the reader does not ask for more is not
+ * counted.
+ */
+export interface DownloadLimits {
+  bytesPerMs: number;
+  silenceMs: number;
+  graceMs: number;
+}
+export const DOWNLOAD: DownloadLimits = { bytesPerMs: 64, silenceMs: 30_000, graceMs: 60_000 };

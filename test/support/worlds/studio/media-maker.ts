@@ -24,6 +24,7 @@ type Result =
   | 'gone'
   | 'stumbles'
   | 'stalls'
+  | 'hangs'
   | 'large'
   | `http${string}`
   | `picture?${string}`;
@@ -175,6 +176,7 @@ export async function startMaker(ids: readonly string[] = ['maker']) {
   let n = 0;
   let fetches = 0;
   let stalls = 0;
+  let isReleased = false;
 
   const answer = (response: ServerResponse, status: number, json: unknown, headers = {}) =>
     void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(json));
@@ -238,6 +240,8 @@ export async function startMaker(ids: readonly string[] = ['maker']) {
       case 'stalls': // once; then it is there
         stalls += 1;
         return stalls === 1 ? void held.add(response) : bytes('image/png', small);
+      case 'hangs': // until it is released; then it is there
+        return isReleased ? bytes('image/png', small) : void held.add(response);
       case 'stumbles':
         fetches += 1;
         return fetches === 1 ? void response.writeHead(503).end() : bytes('image/png', small);
@@ -278,6 +282,7 @@ export async function startMaker(ids: readonly string[] = ['maker']) {
     downloads,
     /** Answers nothing to whoever waits: their connections end. */
     release() {
+      isReleased = true;
       for (const response of held) response.destroy();
       held.clear();
     },
