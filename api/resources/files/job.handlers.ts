@@ -230,6 +230,7 @@ export const jobRoute = (path: `/${string}/:id`, opens: Opens) =>
     method: 'get',
     path,
     summary: 'Get a media job',
+    limit: '30/minute',
     answer: Job,
     handle: (call) => showJob(call, call.params.id),
     present: asShown,
