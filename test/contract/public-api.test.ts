@@ -66,7 +66,7 @@ const FIELD: readonly Row[] = [
 ];
 
 const JOB =
-  'id state detail operation providerId version model progress result error costMicros settled createdAt endedAt';
+  'id state detail operation providerId version model progress result error costMicros costSource settled createdAt endedAt';
 
 /** 3.2, and what was added since. */
 const ADDED: readonly Row[] = [

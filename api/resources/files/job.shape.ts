@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { LibraryFile, ShownTransform } from '../../../src/library/media/index.ts';
+import { COST_SOURCES } from '../../../src/providers/registry/index.ts';
 import {
   FORMS,
   type JobRow,
@@ -13,7 +14,10 @@ import { instant } from '../../http/fields.ts';
 export const MadeFile = z.strictObject({ id: z.string(), path: z.string() });
 export const presentMade = ({ id, path }: LibraryFile): z.input<typeof MadeFile> => ({ id, path });
 
-/** A job as S151 says it; `detail` is finer, and `unknown` may have been billed. */
+/**
+ * A job as S151 says it; `detail` is finer, and `unknown` may have been billed. `costMicros` is there once it is settled;
+ * `costSource` tells where the amount comes from, null where nothing was billed.
+ */
 export const Job = z.strictObject({
   id: z.string(),
   state: z.enum(['queued', 'running', 'done', 'failed']),
@@ -26,6 +30,7 @@ export const Job = z.strictObject({
   result: z.array(MadeFile).nullable(),
   error: z.string().nullable(),
   costMicros: z.number().nullable(),
+  costSource: z.enum(COST_SOURCES).nullable(),
   settled: z.boolean(),
   createdAt: instant,
   endedAt: instant.nullable(),
@@ -53,6 +58,7 @@ export const presentJob = ({ job, files }: ShownJob): z.input<typeof Job> => ({
   result: job.state === 'done' || files.length > 0 ? files.map(presentMade) : null,
   error: job.error,
   costMicros: job.costMicros,
+  costSource: job.costSource,
   settled: job.isSettled,
   createdAt: job.createdAt.toISOString(),
   endedAt: job.endedAt?.toISOString() ?? null,
@@ -71,6 +77,7 @@ export const presentTransform = ({ job, file }: ShownTransform): z.input<typeof 
   result: file ? [presentMade(file)] : job.state === 'done' ? [] : null,
   error: job.error,
   costMicros: 0,
+  costSource: null,
   settled: true,
   createdAt: job.createdAt.toISOString(),
   endedAt: job.endedAt?.toISOString() ?? null,

@@ -30,7 +30,7 @@ export { stockSources } from '../contentpack/_stock.ts';
 export type { Delivery, EmailAdapter, EventRequest, Mailer, Message, ReadReport, Report } from '../email/_contract.ts';
 export { type AuthType, type Domain, DOMAINS, type Lifecycle } from '../kit/declare/adapter.ts';
 export { isDefaultFor } from '../kit/declare/choices.ts';
-export { type Cost, type CostSource, type CallUsage } from '../kit/declare/cost.ts';
+export { type Cost, COST_SOURCES, type CostSource, type CallUsage } from '../kit/declare/cost.ts';
 export { type Field, type Fields, isAddressField, type Values } from '../kit/declare/fields.ts';
 export type { Use } from '../kit/declare/line.ts';
 export type { MediaKind, Picture, PictureRules, BodyReading, SentFile } from '../kit/declare/media.ts';

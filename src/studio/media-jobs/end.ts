@@ -43,9 +43,10 @@ export async function endWithin(
   if (!row) return undefined;
   const { id, orgId, reservation: ref } = row;
   if (!row.isSettled && ended.billing !== 'keep') {
-    if (ended.billing === 'release') await budget.release(tx, { orgId, ref });
-    else await budget.settle(tx, { orgId, ref }, undefined, { marked: true });
-    await store.setSettled(tx, row);
+    const billed = ended.billing === 'estimate';
+    if (billed) await budget.settle(tx, { orgId, ref }, undefined, { marked: true });
+    else await budget.release(tx, { orgId, ref });
+    await store.setSettled(tx, row, billed ? { billed, cost: undefined } : { billed });
   }
   if (row.isExport && (ended.state === 'failed' || ended.state === 'cancelled'))
     await billing.giveBackExport(tx, orgId, id);

@@ -34,15 +34,13 @@ export async function settleUnknown(deps: Deps, orgId: string, id: string, found
     if (job.state !== 'unknown') throw new AppError('conflict', `The outcome of this job is known: it is ${job.state}`);
     if (job.isSettled) throw new AppError('conflict', 'This job is settled already');
     const key = { orgId, ref: job.reservation };
-    if (!found.billed) {
+    const { billed, micros } = found;
+    const cost = micros === undefined ? undefined : { micros, source: 'reply' as const };
+    if (!billed) {
       await deps.budget.release(tx, key);
       if (job.isExport) await deps.billing.giveBackExport(tx, orgId, id);
-    } else {
-      const { micros } = found;
-      const cost = micros === undefined ? undefined : { micros, source: 'reply' as const };
-      await deps.budget.settle(tx, key, cost, { marked: cost === undefined });
-    }
-    await store.setSettled(tx, job);
+    } else await deps.budget.settle(tx, key, cost, { marked: cost === undefined });
+    await store.setSettled(tx, job, billed ? { billed, cost } : { billed });
   });
   return getJob(deps, orgId, id);
 }

@@ -1,5 +1,12 @@
 import { oldTransforms } from '../../library/media/index.ts';
-import { type Database, groupCommit, retentionRule, rowsOlder, type Sql } from '../../platform/db/index.ts';
+import {
+  type Database,
+  type Fragment,
+  groupCommit,
+  retentionRule,
+  rowsOlder,
+  type Sql,
+} from '../../platform/db/index.ts';
 import { isId } from '../../platform/kernel/index.ts';
 import type { Cost, MediaHandle, MediaOperation, Segment } from '../../providers/registry/index.ts';
 import { ODD_FACTOR } from '../budget/index.ts';
@@ -170,6 +177,18 @@ export const openRunningNotes = () =>
     return rows.map(() => undefined);
   });
 
+/** What a job cost, with its source: as it was told where that makes sense, else by its estimate. */
+function costedBy(sql: Sql, cost: Cost | undefined): Fragment {
+  const micros = cost?.micros ?? null;
+  const told = sql`case
+        when estimate_micros > 0 and ${micros}::bigint > ${ODD_FACTOR}::bigint * estimate_micros then null
+        else ${micros}::bigint end`;
+  return sql`cost_micros = coalesce(${told}, estimate_micros),
+      cost_source = case
+        when ${told} is not null then ${cost?.source ?? null}
+        when estimate_micros is not null then 'estimate' end`;
+}
+
 /**
  * The provider is done: its results are to be copied. `outputs` null: they came with the answer, and lie here alone.
  * Under the same claim it may be said twice: the answer of the first commit was lost. Answers what the job cost, by the
@@ -184,18 +203,11 @@ export async function setCopying(
     cost: Cost | undefined;
   },
 ): Promise<{ costMicros: number | null } | undefined> {
-  const micros = done.cost?.micros ?? null;
-  const told = sql`case
-        when estimate_micros > 0 and ${micros}::bigint > ${ODD_FACTOR}::bigint * estimate_micros then null
-        else ${micros}::bigint end`;
   const [row] = await sql<{ costMicros: number | null }[]>`
     update media_jobs j
     set state = 'copying', outputs = ${done.outputs && sql.json(done.outputs)},
       segments = ${done.segments ? sql.json(done.segments.map((segment) => ({ ...segment }))) : null}, tries = 0, progress = 100,
-      cost_micros = coalesce(${told}, estimate_micros),
-      cost_source = case
-        when ${told} is not null then ${done.cost?.source ?? null}
-        when estimate_micros is not null then 'estimate' end,
+      ${costedBy(sql, done.cost)},
       settled_at = coalesce(settled_at, now()), updated_at = now()
     where ${held(sql, job)} and j.state in ('queued', 'running', 'copying')
     returning j.cost_micros::float8 as "costMicros"`;
@@ -263,10 +275,17 @@ export async function endJob(
   return row;
 }
 
-export const setSettled = (sql: Sql, { id, orgId }: Pick<JobRow, 'id' | 'orgId'>) => sql`
-  update media_jobs j
-  set settled_at = now(), updated_at = now()
-  where j.org_id = ${orgId} and j.id = ${id}`;
+/** Whether a job was billed, and how much; `cost` undefined: its estimate stands. */
+export type JobOutcome = { billed: false } | { billed: true; cost: Cost | undefined };
+
+/** The reservation of a job is over. */
+export async function setSettled(sql: Sql, { id, orgId }: Pick<JobRow, 'id' | 'orgId'>, outcome: JobOutcome) {
+  const cost = outcome.billed ? costedBy(sql, outcome.cost) : sql`cost_micros = 0, cost_source = null`;
+  await sql`
+    update media_jobs j
+    set ${cost}, settled_at = now(), updated_at = now()
+    where j.org_id = ${orgId} and j.id = ${id}`;
+}
 
 /** The provider was told to stop, or is told again after `inMs`. */
 export async function noteStop(sql: Sql, job: JobClaim, again: { inMs: number; tries: number } | undefined) {

@@ -439,7 +439,13 @@ describe('DELETE /files/jobs/:id', () => {
     await eventually('the provider is told', () => maker.jobs('stop me')[0]!.cancels === 1);
     expect((await world.ledger(id)).at(-1)).toEqual({ kind: 'settlement', micros: 40_000, marked: true });
     expect(await world.facts(id)).toHaveLength(0);
-    expect(await shown(id)).toMatchObject({ state: 'failed', detail: 'cancelled', error: 'Cancelled' });
+    expect(await shown(id)).toMatchObject({
+      state: 'failed',
+      detail: 'cancelled',
+      error: 'Cancelled',
+      costMicros: 40_000,
+      costSource: 'estimate',
+    });
     expect((await ann.client.delete(`/files/jobs/${id}`)).status).toBe(200);
   });
 

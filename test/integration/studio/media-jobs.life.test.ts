@@ -82,7 +82,8 @@ describe('a submit whose answer is lost', () => {
         billed,
         ...(billed && { cents: 3 }),
       });
-      expect([status, body.detail, body.settled]).toEqual([200, 'unknown', true]);
+      expect([status, body]).toMatchObject([200, { detail: 'unknown', settled: true }]);
+      expect([body.costMicros, body.costSource]).toEqual(billed ? [30_000, 'reply'] : [0, null]);
       expect((await world.ledger(id)).at(-1)).toEqual(
         billed
           ? { kind: 'settlement', micros: 30_000, marked: false }
@@ -106,6 +107,18 @@ describe('a submit whose answer is lost', () => {
     await db.sql`update media_jobs set ended_at = now() - interval '7 days 1 second' where id = ${id}`;
     await mediaJobs.sweep(100);
     expect((await world.ledger(id)).at(-1)).toEqual({ kind: 'settlement', micros: 40_000, marked: true });
+    expect(await shown(id, ben)).toMatchObject({ costMicros: 40_000, costSource: 'estimate' });
+  });
+
+  test('counts with its estimate where the amount that somebody names is beyond all sense', async () => {
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'blind');
+    work();
+    const { id } = await begin({ submit: 'cut-after' }, {}, ben);
+    await world.comes(id, 'unknown');
+    const { body } = await ben.client.post(`/files/jobs/${id}/settle`, { billed: true, cents: 4_001 });
+    expect([body.costMicros, body.costSource]).toEqual([40_000, 'estimate']);
+    expect((await world.ledger(id)).at(-1)).toMatchObject({ kind: 'settlement', micros: 40_000, marked: true });
   });
 });
 

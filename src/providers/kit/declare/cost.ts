@@ -1,5 +1,5 @@
 /** Where an amount of money comes from, the best source first. */
-const COST_SOURCES = ['reply', 'header', 'price_api', 'price_table', 'estimate'] as const;
+export const COST_SOURCES = ['reply', 'header', 'price_api', 'price_table', 'estimate'] as const;
 export type CostSource = (typeof COST_SOURCES)[number];
 
 /** An amount in millionths of a US dollar, always a whole number. */
