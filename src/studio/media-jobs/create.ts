@@ -20,7 +20,7 @@ import { keepAnswer, type KeptAnswer, type KeyClaim } from '../../platform/db/in
 import type { MediaCandidate, WantedModel } from '../models/index.ts';
 import type { MediaJobsDeps } from './deps.ts';
 import type { JobProvider, JobRow } from './row.ts';
-import { type AskedJob, EXPORTS, RESERVED_MS, LONGEST_QUEUE_MS, MOST_QUEUED } from './rules.ts';
+import { type AskedJob, isVideoExport, RESERVED_MS, LONGEST_QUEUE_MS, MOST_QUEUED } from './rules.ts';
 import type { ShownJob } from './results.ts';
 import * as store from './store.ts';
 
@@ -87,7 +87,7 @@ export async function createJob(
     fallbacks: others.map(providerOf),
     reservation: newId(),
     estimateMicros,
-    isExport: EXPORTS.has(operation),
+    isExport: isVideoExport(operation, sources),
     queueMs: LONGEST_QUEUE_MS,
   };
   const row = await deps.sql.begin(async (tx) => {

@@ -4,6 +4,7 @@ import {
   type MediaOperation,
   type MediaRequest,
   RHYTHM,
+  type SourceFile,
 } from '../../providers/registry/index.ts';
 
 export const JOB_STATES = ['queued', 'running', 'copying', 'done', 'failed', 'cancelled', 'unknown'] as const;
@@ -17,8 +18,12 @@ export type JobState = (typeof JOB_STATES)[number];
 export type AskedJob = Pick<MediaRequest, AskedValue> & { sources: readonly string[] };
 type AskedValue = 'prompt' | 'size' | 'ratio' | 'seconds' | 'count' | 'voice' | 'language' | 'options';
 
-/** Operations whose result is a video: each takes one of the video exports of the billing month (LM18). */
-export const EXPORTS: ReadonlySet<MediaOperation> = new Set(['video', 'avatar']);
+/** Operations whose result is a video, and those that make one of a video. */
+const EXPORTS: ReadonlySet<MediaOperation> = new Set(['video', 'avatar']);
+const CHANGES: ReadonlySet<MediaOperation> = new Set(['edit', 'upscale']);
+/** Whether the result of a job is a video, which takes one of the video exports of the billing month (LM18). */
+export const isVideoExport = (operation: MediaOperation, sources: readonly Pick<SourceFile, 'kind'>[]): boolean =>
+  EXPORTS.has(operation) || (CHANGES.has(operation) && sources.some(({ kind }) => kind === 'video'));
 /** Operations that are offered as ways to make a video. */
 export const VIDEOS: readonly MediaOperation[] = ['video', 'avatar', 'slideshow'];
 

@@ -112,6 +112,7 @@ export function makerAdapter(id: string, { find = true, cancel = true, rhythm }:
       'clip-1': {
         video: { ratios: ['16:9', '9:16'], seconds: [5, 10], promptLength: 200, sources: sentFiles(0, 1, 'image') },
       },
+      'again-1': { upscale: { prompt: 'optional', sources: sentFiles(1, 1, 'image', 'video') } },
       'say-1': { speech: { voices: ['ann', 'ben'], promptLength: 100 } },
       'hear-1': { transcription: { prompt: 'none', languages: true, sources: sentFiles(1, 1, 'video', 'audio') } },
     },
@@ -303,6 +304,7 @@ export const MAKER_PRICES = {
   'pixel-1': { perImage: 0.04 },
   'pixel-2': { perImage: 0.05 },
   'clip-1': { perSecond: 0.1 },
+  'again-1': { perCall: 0.02 },
   'say-1': { characters: 100 },
   'hear-1': { perCall: 0.01 },
   avatar: { perCall: 0.5 },
