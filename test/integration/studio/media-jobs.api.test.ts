@@ -459,6 +459,19 @@ describe('DELETE /files/jobs/:id', () => {
     await world.comes(id, 'cancelled');
   });
 
+  test('a job of somebody else is 403 for a member, whose own one ends', async () => {
+    const ben = await world.app.signUp();
+    await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${ben.userId}, 'member')`;
+    ben.client.headers['showorg'] = ann.orgId;
+    const theirs = await begin('not yours', { polls: ['running'] });
+    const answer = await ben.client.delete(`/files/jobs/${theirs}`);
+    expect([answer.status, answer.body.code]).toEqual([403, 'forbidden']);
+    expect(await shown(theirs)).toMatchObject({ detail: expect.not.stringMatching(/cancel/) });
+    const own = await begin('yours', { polls: ['running'] }, {}, ben);
+    expect((await ben.client.delete(`/files/jobs/${own}`)).status).toBe(200);
+    expect((await ann.client.delete(`/files/jobs/${theirs}`)).status).toBe(200);
+  });
+
   test('a job that is over is 409', async () => {
     const id = await begin('over');
     await world.comes(id, 'done');

@@ -2,12 +2,12 @@
 import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { hmacHex } from '../../../src/platform/kernel/index.ts';
-import { JWT_SECRET, type SignedUp } from '../../support/worlds/app.ts';
+import { type Answer, JWT_SECRET, type SignedUp, type TestApp } from '../../support/worlds/app.ts';
 import { subscribe, WITH_BILLING } from '../../support/worlds/billing.ts';
 import { BACKEND } from '../../support/worlds/media.ts';
 import type { Maker, Plan } from '../../support/worlds/studio/media-maker.ts';
 import { mediaJobsWorld, type MediaJobsWorld, setProvider } from '../../support/worlds/studio/media-jobs.ts';
-import { formOf, HEADS } from '../../support/worlds/samples.ts';
+import { formOf, HEADS, picture } from '../../support/worlds/samples.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { refuseRows } from '../../support/wire/database/refused-row.ts';
 import { eventually } from '../../support/wire/eventually.ts';
@@ -351,6 +351,47 @@ describe('providers that cannot', () => {
     expect(await db.sql`select from ai_reservations where org_id = ${ben.orgId}`).toHaveLength(0);
   });
 
+  test('a provider that cannot be reached goes on to the next provider', async () => {
+    await using away = await world.open({ servers: { ...maker.servers, 'media/maker': 'http://127.0.0.1:1' } });
+    const ben = await away.signUp();
+    await setProvider(ben, 'maker');
+    await setProvider(ben, 'spare');
+    work(away);
+    const { id, prompt } = await begin({ micros: 9_000 }, {}, ben);
+    expect((await world.row(id))['provider_id']).toBe('maker');
+    await world.comes(id, 'done');
+    expect([maker.submits(prompt), (await shown(id, ben)).providerId]).toEqual([1, 'spare']);
+    expect(await kinds(id)).toEqual(['reservation', 'release', 'settlement']);
+  });
+
+  test.each([
+    ['rate_limited', 429],
+    ['reauthorize', 401],
+  ])('%s goes on to the next provider', async (_failure, status) => {
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'maker');
+    await setProvider(ben, 'spare');
+    work();
+    const { id, prompt } = await begin({ submit: [{ status }, 'accept'], micros: 9_000 }, {}, ben);
+    await world.comes(id, 'done');
+    expect([maker.submits(prompt), (await shown(id, ben)).providerId]).toEqual([2, 'spare']);
+    expect(await kinds(id)).toEqual(['reservation', 'release', 'settlement']);
+  });
+
+  test.each(['cut-before', 'cut-after'] as const)(
+    'a submit whose answer is lost (%s) may have been billed, and does not go on',
+    async (submit) => {
+      const ben = await world.app.signUp();
+      await setProvider(ben, 'blind');
+      await setProvider(ben, 'spare');
+      work();
+      const { id, prompt } = await begin({ submit: [submit, 'accept'] }, {}, ben);
+      await world.comes(id, 'unknown');
+      expect([maker.submits(prompt), (await shown(id, ben)).providerId]).toEqual([1, 'blind']);
+      expect(await kinds(id)).toEqual(['reservation']);
+    },
+  );
+
   test('a refusal of the content does not go on', async () => {
     const ben = await world.app.signUp();
     await setProvider(ben, 'maker');
@@ -512,6 +553,29 @@ test('neither a prompt nor what comes of it is in a log', async () => {
 });
 
 describe('limits', () => {
+  test('of one organization at most 200 jobs wait: one more is 429 with a wait, and takes nothing', async () => {
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'maker');
+    const { id } = await begin({}, {}, ben);
+    await db.sql`
+      insert into media_jobs (id, org_id, operation, provider_id, provider_version, own_setting, request, input_hash,
+        reservation, is_export, next_at, deadline_at)
+      select gen_random_uuid(), j.org_id, j.operation, j.provider_id, j.provider_version, j.own_setting, j.request,
+        j.input_hash, gen_random_uuid(), false, j.next_at, j.deadline_at
+      from media_jobs j, generate_series(1, 198)
+      where j.id = ${id}`;
+    await begin({}, {}, ben);
+    const reserved = () => db.sql`select from ai_reservations where org_id = ${ben.orgId}`;
+    expect(await reserved()).toHaveLength(2);
+    const { answer } = await begin({}, {}, ben).catch((error: { answer: Answer }) => error as { answer: Answer });
+    expect([answer.status, answer.body.code]).toEqual([429, 'rate_limited']);
+    expect(Number(answer.headers.get('retry-after'))).toBe(60);
+    expect(await reserved()).toHaveLength(2);
+    await ben.client.delete(`/files/jobs/${id}`);
+    await begin({}, {}, ben);
+    await db.sql`delete from media_jobs where org_id = ${ben.orgId}`;
+  });
+
   test('a cap is kept by the reservations of jobs: what has no room is 402 and is not submitted [S194]', async () => {
     const ben = await world.app.signUp();
     await setProvider(ben, 'maker');
@@ -529,14 +593,20 @@ describe('limits', () => {
     expect(await db.sql`select from media_jobs where org_id = ${ben.orgId}`).toHaveLength(2);
   });
 
+  /** Somebody who has one export a month, at this provider. */
+  async function exporter(paid: TestApp, providerId = 'maker') {
+    const who = await paid.signUp();
+    await subscribe(db.sql, who.orgId, { tier: 'STARTER' });
+    await db.sql`update organizations set limit_overrides = '{"video_exports": 1}' where id = ${who.orgId}`;
+    await setProvider(who, providerId);
+    const used = async () => (await who.client.get('/billing')).body.limits.video_exports.used as number;
+    return { who, used };
+  }
+
   test('a video takes one of the exports of the month, and a failed one gives it back [LM18]', async () => {
     await using paid = await world.open({ env: WITH_BILLING });
-    const ben = await paid.signUp();
-    await subscribe(db.sql, ben.orgId, { tier: 'STARTER' });
-    await db.sql`update organizations set limit_overrides = '{"video_exports": 1}' where id = ${ben.orgId}`;
-    await setProvider(ben, 'maker');
+    const { who: ben, used } = await exporter(paid);
     work(paid);
-    const used = async () => (await ben.client.get('/billing')).body.limits.video_exports.used as number;
     const failed = await begin({ polls: ['failed'] }, {}, ben, 'generate-video');
     await world.comes(failed.id, 'failed');
     expect(await used()).toBe(0);
@@ -548,6 +618,56 @@ describe('limits', () => {
     });
     await db.sql`update credits set created_at = created_at - interval '32 days' where org_id = ${ben.orgId}`;
     expect(await used()).toBe(0);
+  });
+
+  test('a video that is cancelled gives its export back, waiting or running [LM18]', async () => {
+    await using paid = await world.open({ env: WITH_BILLING });
+    const { who: ben, used } = await exporter(paid);
+    const waiting = await begin({}, {}, ben, 'generate-video');
+    expect(await used()).toBe(1);
+    await ben.client.delete(`/files/jobs/${waiting.id}`);
+    expect([await used(), (await shown(waiting.id, ben)).detail]).toEqual([0, 'cancelled']);
+    work(paid);
+    const running = await begin({ polls: ['running'] }, {}, ben, 'generate-video');
+    await world.comes(running.id, 'running');
+    expect(await used()).toBe(1);
+    await ben.client.delete(`/files/jobs/${running.id}`);
+    await world.comes(running.id, 'cancelled');
+    expect(await used()).toBe(0);
+  });
+
+  test.each([
+    [false, 0],
+    [true, 1],
+  ])(
+    'a video of unknown outcome keeps its export until it is settled; billed: %s leaves %i [LM18]',
+    async (billed, left) => {
+      await using paid = await world.open({ env: WITH_BILLING });
+      const { who: ben, used } = await exporter(paid, 'blind');
+      work(paid);
+      const { id } = await begin({ submit: 'cut-after' }, { type: 'blind/video' }, ben, 'generate-video');
+      await world.comes(id, 'unknown');
+      expect(await used()).toBe(1);
+      expect((await ben.client.post(`/files/jobs/${id}/settle`, { billed })).status).toBe(200);
+      expect(await used()).toBe(left);
+    },
+  );
+
+  test.each([
+    ['a video', 1],
+    ['a picture', 0],
+  ])('what is made of %s by a change takes this many exports: %i [LM18]', async (what, taken) => {
+    await using paid = await world.open({ env: WITH_BILLING });
+    const { who: ben, used } = await exporter(paid);
+    const form =
+      what === 'a video'
+        ? formOf(HEADS['mp4']!, { name: 'a.mp4', type: 'video/mp4' })
+        : formOf(await picture(8, 8), { name: 'a.png', type: 'image/png' });
+    const { id: source } = (await ben.client.post('/files/upload-simple', form)).body;
+    const change = () => ben.client.post('/files/jobs', { operation: 'upscale', sources: [source] });
+    expect((await change()).status).toBe(202);
+    expect(await used()).toBe(taken);
+    expect((await change()).status).toBe(taken ? 402 : 202);
   });
 
   test('without room in the storage nothing is submitted, and a result that has none fails the job [S5]', async () => {
