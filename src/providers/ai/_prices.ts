@@ -1,6 +1,6 @@
 import type { Price } from '../kit/declare/cost.ts';
 
-// Prices as of 2026-07-02, in US dollars per million tokens, read from https://models.dev (MIT).
+// Prices as of 2026-07-02, in US dollars per million tokens, read from https://models.dev (MIT), or as a row says.
 
 /** Input, output, cached input; and from which length of the input on others hold for the whole call. */
 type Row = readonly [
@@ -28,6 +28,8 @@ const PRICES: Readonly<Record<string, Readonly<Record<string, Row | WithFee>>>> 
     'claude-sonnet-4-6': [3, 15, 0.3],
     'claude-sonnet-5': [2, 10, 0.2],
   },
+  // free, or cheap, when it was looked at on 2026-11-21: counted as nothing unless its owner sets a price
+  apertus: { 'swiss-ai/apertus-8b-instruct': [0, 0], 'swiss-ai/apertus-70b-instruct': [0, 0] },
   azure: {
     'gpt-5.3-chat': [1.75, 14, 0.175],
     'gpt-5.4': [2.5, 15, 0.25, [272_000, 5, 22.5, 0.5]],
@@ -241,6 +243,12 @@ const PRICES: Readonly<Record<string, Readonly<Record<string, Row | WithFee>>>> 
     'kimi-k2.6': [0.95, 4, 0.16],
     'kimi-k2.7-code': [0.95, 4, 0.19],
     'kimi-k2.7-code-highspeed': [1.9, 8, 0.38],
+  },
+  // as of 2026-09-02, from https://dev.meta.ai/docs/pricing-rate-limits: one price for all of the standard tier
+  'meta-llama': {
+    'muse-spark-1.1': [1.25, 4.25, 0.15],
+    'muse-spark-1.2': [1.25, 4.25, 0.15],
+    'muse-spark-1.3': [1.25, 4.25, 0.15],
   },
   minimax: {
     'MiniMax-M2': [0.3, 1.2],

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { Socket } from 'node:net';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { AI_KINDS, type TextRequest, type CallUsage } from '../../../src/providers/registry/index.ts';
+import { AI_KINDS, type AiKind, type TextRequest, type CallUsage } from '../../../src/providers/registry/index.ts';
 import { microsOf } from '../../../src/providers/kit/declare/cost.ts';
 import { priceOf } from '../../../src/providers/ai/_prices.ts';
 import { question } from '../../fixtures/providers/ai/_ai.ts';
@@ -77,6 +77,7 @@ test.each<[string, string, CallUsage, number]>([
   ['google', 'gemini-flash-latest', { inputTokens: 1_000, outputTokens: 1_000 }, 10_500],
   ['groq', 'llama-3.3-70b-versatile', { inputTokens: 1_000, outputTokens: 1_000 }, 1_380],
   ['kimi', 'kimi-k2.6', { inputTokens: 1_000, cachedTokens: 500, outputTokens: 100 }, 955],
+  ['meta-llama', 'muse-spark-1.3', { inputTokens: 1_000, cachedTokens: 400, outputTokens: 200 }, 1_660],
   ['minimax', 'MiniMax-M3', { inputTokens: 600_000, outputTokens: 1_000 }, 362_400],
   ['mistral', 'mistral-small-latest', { inputTokens: 4_000, outputTokens: 500 }, 900],
   ['openrouter', 'google/gemini-3.5-flash', { inputTokens: 100, outputTokens: 100 }, 1_050],
@@ -89,6 +90,32 @@ test.each<[string, string, CallUsage, number]>([
 ])('a call of %s %s with %j costs %d millionths of a dollar', (id, model, usage, micros) =>
   expect(microsOf(priceOf(id, model)!, usage)).toBe(micros),
 );
+
+test('each default model has a price, but for these: under a cap they are refused until their owner sets one', () => {
+  const without = (...kinds: readonly AiKind[]) =>
+    localProviders()
+      .list('ai')
+      .flatMap(({ id, models }) =>
+        kinds.flatMap((kind) => {
+          const chosen = models.find((model) => model.kinds.includes(kind))?.id;
+          return chosen === undefined || priceOf(id, chosen) ? [] : [`${id}: ${chosen}`];
+        }),
+      );
+  expect(without('text', 'vision')).toEqual(['lightningai: openai/gpt-5']);
+  expect(localProviders().resolve('ai', 'lightningai').setupNotes).toContain('in the field Prices');
+  // nothing in the product asks for embeddings yet
+  expect(without('embedding')).toEqual([
+    'bedrock: amazon.titan-embed-text-v2:0',
+    'cohere: embed-multilingual-v3.0',
+    'deepinfra: BAAI/bge-m3',
+    'fireworks: nomic-ai/nomic-embed-text-v1.5',
+    'gateway: openai/text-embedding-3-small',
+    'openrouter: openai/text-embedding-3-small',
+    'qwen: text-embedding-v4',
+    'siliconflow: BAAI/bge-m3',
+    'togetherai: BAAI/bge-base-en-v1.5',
+  ]);
+});
 
 test("a model without a price has no estimate, and one with the owner's price has theirs, for the most that it can use", () => {
   const providers = localProviders();
