@@ -32,14 +32,25 @@ export function keyProof(how: KeyProof, { listModels, lengthField }: Chat): (lin
       await listModels!(line);
       return 'The server answers; the key was not proven, since nothing free needs it';
     };
-  return 'ask' in how ? (line) => askOnce(line, how.ask, lengthField) : (line) => readOnce(line, how);
+  return 'ask' in how ? (line) => askOnce(line, { model: how.ask, lengthField }) : (line) => readOnce(line, how);
 }
 
 const Answered = z.object({ choices: z.array(z.unknown()).min(1) });
 const TINY = { messages: [{ role: 'user', content: 'Hi' }] };
-/** Asks the shortest question. `most`: tokens of the answer; models that think first refuse less than they need. */
-async function askOnce({ http }: AiLine, model: string, lengthField: string, most = 1): Promise<string> {
-  await http.post('/chat/completions', Answered, { json: { model, ...TINY, [lengthField]: most }, creates: true });
+interface Question {
+  model: string;
+  lengthField: string;
+  /** Tokens of the answer; models that think first refuse less than they need. Default: 1. */
+  most?: number;
+  headers?: Readonly<Record<string, string>>;
+}
+/** Asks the shortest question. */
+export async function askOnce(
+  { http }: AiLine,
+  { model, lengthField, most = 1, headers = {} }: Question,
+): Promise<string> {
+  const json = { model, ...TINY, [lengthField]: most };
+  await http.post('/chat/completions', Answered, { json, headers, creates: true });
   return accepted;
 }
 
@@ -60,5 +71,5 @@ export const modelsOrQuestion =
     whenFailed(
       'reauthorize',
       async () => `${accepted}: it can use ${(await listedModels('/models')(line)).length} models`,
-      () => askOnce(line, model, lengthField, 16),
+      () => askOnce(line, { model, lengthField, most: 16 }),
     );

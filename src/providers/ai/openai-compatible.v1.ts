@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { secret, text } from '../kit/declare/fields.ts';
+import { askOnce } from './_chat-proof.ts';
 import type { AiLine } from './_contract.ts';
 import { chatModel, listedModels } from './_models.ts';
 import { openaiChat } from './_openai-chat.ts';
@@ -18,6 +19,8 @@ function headersOf({ values, hide }: AiLine): Readonly<Record<string, string>> {
   for (const value of Object.values(headers)) hide(value);
   return headers;
 }
+const typedModels = ({ values }: AiLine): string[] =>
+  (values['models'] ?? '').split(',').flatMap((id) => id.trim() || []);
 
 /** https://platform.openai.com/docs/api-reference/chat, by servers of others: vLLM, Ollama, LM Studio, proxies */
 export default openaiChat({
@@ -44,15 +47,24 @@ export default openaiChat({
   quirks: { headers: headersOf, objects: 'json' },
   /** Ids that were typed come first; a server without a list has no others. */
   listModels: async (line) => {
-    const typed = (line.values['models'] ?? '').split(',').flatMap((id) => id.trim() || []);
+    const typed = typedModels(line);
     return typed.length > 0
       ? typed.map((id) => chatModel(id, undefined))
       : listedModels('/models', { headers: headersOf(line) })(line);
   },
+  /** Many of these servers list their models to anybody, so that the list proves no key; without one a question does. */
   verify: async (line) => {
-    const listed = await line.http.find('/models', z.unknown(), { headers: headersOf(line) });
-    return listed === undefined
-      ? 'The server answers, but has no list of models: the key was not proven'
-      : 'The server lists its models';
+    const headers = headersOf(line);
+    const hasKey = [line.values['apiKey'], line.values['headers']].some((value) => value !== undefined);
+    const listed = await line.http.find('/models', z.unknown(), { headers });
+    if (listed !== undefined)
+      return hasKey
+        ? 'The server lists its models; the key was not proven, since it may list them to anybody'
+        : 'The server lists its models';
+    const model = line.values['textModel'] ?? typedModels(line)[0];
+    if (model === undefined)
+      return 'The server answers, but has no list of models: without the id of one the key was not proven';
+    const proof = await askOnce(line, { model, lengthField: 'max_tokens', headers });
+    return hasKey ? proof : 'The server answers a question';
   },
 });
