@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { inBase64, jsonBody } from '../kit/protocols/json-body.ts';
 import { base64File, type LargeCall, OPERATION_MS } from '../kit/wire/large.ts';
-import type { MediaCalls, MediaDone, MediaPolled, MediaRequest, SourceFile } from './_calls.ts';
+import type { MediaCalls, MediaDone, MediaHandle, MediaPolled, MediaRequest, SourceFile } from './_calls.ts';
 import type { MediaLine } from './_contract.ts';
 import { encoded, operations, outputOf, remote, wholeText, withCost } from './_operations.ts';
 
 const COST = { at: ['providerMetadata', 'gateway', 'cost'], micros: 1_000_000 };
 const SPECIFICATION = '4';
 const PROTOCOL = '0.0.1';
+/** It answers a repeated start with the first operation. Nobody says for how long: less than the day of others. */
+const KEPT_MS = 3_600_000;
 const TRANSCRIPT_BYTES = 8 * 1024 * 1024;
 type Kind = 'image' | 'video' | 'speech' | 'transcription';
 /** A call in the protocol of the gateway: the kind of model is in the path, the model in a header. */
@@ -72,25 +74,34 @@ export function gatewayMedia(line: MediaLine): MediaCalls {
     speech: ({ model, prompt = '', voice }) => spoken(line, model, prompt, voice),
     transcription: (request) => heard(line, request),
   });
+  const startedVideo = async (
+    { model, prompt, ratio, seconds, sources, key }: MediaRequest,
+    more: Pick<LargeCall, 'creates'> = {},
+  ): Promise<MediaHandle> => {
+    const json = {
+      prompt,
+      n: 1,
+      aspectRatio: ratio,
+      duration: seconds,
+      ...(sources[0] && { image: fileOf(sources[0]) }),
+    };
+    const { operation } = await line.large('/v4/ai/video-model/start', z.object({ operation: z.looseObject({}) }), {
+      ...callOf('video', model, json),
+      idempotencyKey: key,
+      timeoutMs: OPERATION_MS.submit,
+      ...more,
+    });
+    return { operation: JSON.stringify(operation), model };
+  };
   return {
-    async start(request) {
-      if (request.operation !== 'video') return atOnce.start(request);
-      const { model, prompt, ratio, seconds, sources, key } = request;
-      const json = {
-        prompt,
-        n: 1,
-        aspectRatio: ratio,
-        duration: seconds,
-        ...(sources[0] && { image: fileOf(sources[0]) }),
-      };
-      const { operation } = await line.large('/v4/ai/video-model/start', z.object({ operation: z.looseObject({}) }), {
-        ...callOf('video', model, json),
-        idempotencyKey: key,
-        timeoutMs: OPERATION_MS.submit,
-        creates: true,
-      });
-      return { state: 'running', handle: { operation: JSON.stringify(operation), model } };
-    },
+    start: async (request) =>
+      request.operation === 'video'
+        ? { state: 'running', handle: await startedVideo(request, { creates: true }) }
+        : atOnce.start(request),
+    find: async (request, since) =>
+      request.operation === 'video' && line.clock.now().getTime() - since.getTime() <= KEPT_MS
+        ? startedVideo(request)
+        : undefined,
     poll: ({ operation, model }) =>
       line.large('/v4/ai/video-model/status', Status, {
         ...callOf('video', model, { operation: JSON.parse(String(operation)) as unknown }),

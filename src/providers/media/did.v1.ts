@@ -10,7 +10,7 @@ const scriptOf = ({ prompt, voice, sounds: [audio_url] }: JobRequest) =>
     : { type: 'audio', audio_url };
 
 const job = (path: string, speakerOf: (request: JobRequest) => object): Job => ({
-  submit: asJson(path, (request) => ({ ...speakerOf(request), script: scriptOf(request), name: request.key })),
+  submit: asJson(path, (request) => ({ ...speakerOf(request), script: scriptOf(request) })),
   poll: `${path}/{id}`,
   outputs: 'result_url',
   error: ['error.kind', 'error.description'],
