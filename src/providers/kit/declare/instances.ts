@@ -1,7 +1,7 @@
 import { type Clock, sha256Hex } from '../../../platform/kernel/index.ts';
 import type { Use } from './line.ts';
 
-interface Triple {
+export interface Triple {
   domain: string;
   id: string;
   version: string;
@@ -22,23 +22,28 @@ export interface Instances {
 const fingerprint = (values: Use['values']): string =>
   sha256Hex(JSON.stringify(Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1))));
 
+/** Names the owner of what is kept for a provider, of any version. */
+export const ownerOf = ({ domain, id }: Pick<Triple, 'domain' | 'id'>, orgId: string | null): string =>
+  `${domain}/${id} ${orgId ?? ''}`;
+/** Names an account: a provider version, its owner and the credentials. */
+export const accountOf = ({ domain, id, version }: Triple, { orgId, values }: Use): string =>
+  `${domain}/${id}@${version} ${orgId ?? ''} ${fingerprint(values)}`;
+
 export function openInstances({ clock, forMs, most }: { clock: Clock; forMs: number; most: number }): Instances {
   const known = new Map<string, { until: number; owner: string; instance: object }>();
-  const ownerOf = ({ domain, id }: Pick<Triple, 'domain' | 'id'>, orgId: string | null) =>
-    `${domain}/${id} ${orgId ?? ''}`;
 
   return {
-    get<T extends object>(triple: Triple, { orgId, values }: Use, open: () => T): T {
+    get<T extends object>(triple: Triple, use: Use, open: () => T): T {
       const now = clock.monotonic();
       for (const [key, { until }] of known) {
         if (until > now) break; // a Map keeps insertion order, which is the order of expiry
         known.delete(key);
       }
-      const key = `${triple.domain}/${triple.id}@${triple.version} ${orgId ?? ''} ${fingerprint(values)}`;
+      const key = accountOf(triple, use);
       const found = known.get(key);
       if (found) return found.instance as T; // made by `open` under the same key
       const instance = open();
-      known.set(key, { until: now + forMs, owner: ownerOf(triple, orgId), instance });
+      known.set(key, { until: now + forMs, owner: ownerOf(triple, use.orgId), instance });
       if (known.size > most) known.delete(known.keys().next().value!);
       return instance;
     },

@@ -34,6 +34,18 @@ export interface Tools {
 }
 export type Tool = keyof Tools;
 
+export interface HeldToken {
+  /** On the monotonic clock, in milliseconds; endless while it is asked for. */
+  until: number;
+  token: Promise<string>;
+}
+/** Access tokens of one account, by the address that gave them. */
+export interface HeldTokens {
+  get(address: string): HeldToken | undefined;
+  set(address: string, held: HeldToken): unknown;
+  delete(address: string): unknown;
+}
+
 /** The part of a line that every domain has: the addresses of the provider and the values of the owner. */
 interface Bound<F extends Fields> {
   /** `api`, filled. */
@@ -44,6 +56,8 @@ interface Bound<F extends Fields> {
   clock: Clock;
   /** Removes a secret that was learned during a call, such as a token, from later failures. */
   hide(secret: string): void;
+  /** Access tokens of this account, which outlive the connection; those of a check begin with none. */
+  heldTokens: HeldTokens;
   /** Makes the failure of a refusal that came inside an answer, by the same rules as one that came by its status. */
   refusal(status: number, body: object): ProviderError;
   /** Milliseconds that one exchange may take. */

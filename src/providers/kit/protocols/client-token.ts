@@ -1,39 +1,48 @@
 import { z } from 'zod';
-import type { Line } from '../declare/line.ts';
+import type { HeldToken, Line } from '../declare/line.ts';
 
 const Grant = z.object({ access_token: z.string().min(1), expires_in: z.coerce.number().positive() });
 /** A token is renewed this long before it expires. */
 const SPARE_MS = 60_000;
 
+/** Tokens are kept in `heldTokens`; without it by what was made for these calls alone. */
+export type TokenLine = Pick<Line<'http'>, 'http' | 'clock' | 'hide'> & Partial<Pick<Line<'http'>, 'heldTokens'>>;
+
 /**
  * Gets an access token when one is needed, by client credentials (RFC 6749 4.4) unless the form names another grant, and
- * keeps it until it expires.
+ * keeps it until it expires. An account has one token of each address.
  */
 export function clientToken(
-  { http, clock, hide }: Pick<Line<'http'>, 'http' | 'clock' | 'hide'>,
+  { http, clock, hide, heldTokens = new Map<string, HeldToken>() }: TokenLine,
   address: string,
   form: Record<string, string> | (() => Record<string, string>),
 ): () => Promise<string> {
-  let held: { until: number; token: Promise<string> } | undefined;
+  let hidden: string | undefined;
 
-  async function ask(): Promise<string> {
+  async function ask(held: HeldToken): Promise<string> {
     try {
       const { access_token, expires_in } = await http.post(address, Grant, {
         form: { grant_type: 'client_credentials', ...(typeof form === 'function' ? form() : form) },
       });
-      hide(access_token);
-      held!.until = clock.monotonic() + expires_in * 1_000 - SPARE_MS;
+      held.until = clock.monotonic() + expires_in * 1_000 - SPARE_MS;
       return access_token;
     } catch (error) {
-      held = undefined; // the next call asks again
+      if (heldTokens.get(address) === held) heldTokens.delete(address); // the next call asks again
       throw error;
     }
   }
-  return () => {
-    if (!held || held.until <= clock.monotonic()) {
-      held = { until: Infinity, token: Promise.resolve('') };
-      held.token = ask();
-    }
-    return held.token;
+  function current(): HeldToken {
+    const known = heldTokens.get(address);
+    if (known && known.until > clock.monotonic()) return known;
+    const held: HeldToken = { until: Infinity, token: Promise.resolve('') };
+    heldTokens.set(address, held);
+    held.token = ask(held);
+    return held;
+  }
+  return async () => {
+    const token = await current().token;
+    if (token !== hidden) hide(token); // another connection may have asked for it
+    hidden = token;
+    return token;
   };
 }

@@ -1,7 +1,6 @@
 import { createPrivateKey, createSign } from 'node:crypto';
 import { z } from 'zod';
-import type { Line } from '../declare/line.ts';
-import { clientToken } from './client-token.ts';
+import { clientToken, type TokenLine } from './client-token.ts';
 
 /** Seconds for which an assertion is good; the longest that Google takes is an hour. */
 const ASSERTION_S = 3_600;
@@ -45,7 +44,7 @@ const part = (value: object): string => Buffer.from(JSON.stringify(value)).toStr
  * was checked by `keyFileFault`.
  */
 export function serviceAccountToken(
-  line: Pick<Line<'http'>, 'http' | 'clock' | 'hide'>,
+  line: TokenLine,
   { json, address, scope }: { json: string; address: string; scope: string },
 ): () => Promise<string> {
   return clientToken(line, address, () => {

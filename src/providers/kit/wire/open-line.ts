@@ -2,8 +2,9 @@ import { AppError, type Clock, ProviderError } from '../../../platform/kernel/in
 import { type Outbound, until } from '../../../platform/outbound/index.ts';
 import type { Domain, Manifest, Setup } from '../declare/adapter.ts';
 import type { Values } from '../declare/fields.ts';
+import { openTokenStore } from '../declare/held-tokens.ts';
 import { openInstances } from '../declare/instances.ts';
-import type { Line, Tool, Use } from '../declare/line.ts';
+import type { HeldToken, HeldTokens, Line, Tool, Use } from '../declare/line.ts';
 import { openFetch } from './open-fetch.ts';
 import { fill, openConnection } from './connection.ts';
 import { type HttpOptions, openHttp } from './open-http.ts';
@@ -39,6 +40,8 @@ export interface LineOptions extends Partial<Pick<HttpOptions, 'token' | 'app' |
   outbound?: Pick<Outbound, 'fetch' | 'stream' | 'webSocket'> | undefined;
   /** Null for a setting of the instance, whose calls may reach the private ranges of the operator. */
   owner?: string | null | undefined;
+  /** Tokens of the account from other connections. Default: none. */
+  heldTokens?: HeldTokens;
   /** After its abort nothing is sent, and running calls are cancelled. */
   ended?: AbortSignal | undefined;
 }
@@ -60,10 +63,10 @@ export interface Lines {
   call<T>(adapter: Provider, guard: Guard, work: () => Promise<T>): Promise<T>;
   /**
    * Opens a guarded connection, cached for ten minutes by version, owner and credentials together with all that it has
-   * learned.
+   * learned; the access tokens of its account are kept until they expire.
    */
   opened<T extends object>(adapter: Provider, use: Use, connect: (line: FullLine) => T, ofCall?: Guard['ofCall']): T;
-  /** Drops the cached connections of this owner. */
+  /** Drops the cached connections of this owner, and the access tokens. */
   forget(provider: { domain: string; id: string }, orgId: string | null): void;
 }
 
@@ -111,6 +114,7 @@ export function openLines({
 }: Options): Lines {
   const smtp = openSmtp(authorities);
   const instances = openInstances({ clock: lasting, forMs: INSTANCE_MS, most: MOST_INSTANCES });
+  const tokenStore = openTokenStore({ clock: lasting, most: MOST_INSTANCES });
 
   function open(
     adapter: Provider,
@@ -121,6 +125,7 @@ export function openLines({
       owner,
       outbound: lastingRoute = owner === null ? operatorOutbound : outbound,
       ended,
+      heldTokens = new Map<string, HeldToken>(),
       ...more
     }: LineOptions = {},
   ): FullLine {
@@ -152,6 +157,7 @@ export function openLines({
       values,
       clock,
       hide: (secret) => void hidden.push(secret),
+      heldTokens,
       refusal: (status, body) => connection.inside(status, body),
       timeoutMs,
     };
@@ -195,12 +201,19 @@ export function openLines({
     call: (adapter, { secrets }, work) => watched(adapter, secrets, work()),
     opened: (adapter, use, connect, ofCall) =>
       instances.get(adapter, use, () =>
-        guard(adapter, connect(open(adapter, use.values, { owner: use.orgId })), {
-          secrets: secretsOf(adapter, use.values),
-          ...(ofCall && { ofCall }),
-        }),
+        guard(
+          adapter,
+          connect(open(adapter, use.values, { owner: use.orgId, heldTokens: tokenStore.of(adapter, use) })),
+          {
+            secrets: secretsOf(adapter, use.values),
+            ...(ofCall && { ofCall }),
+          },
+        ),
       ),
-    forget: (provider, orgId) => instances.forget(provider, orgId),
+    forget(provider, orgId) {
+      instances.forget(provider, orgId);
+      tokenStore.forget(provider, orgId);
+    },
   };
 }
 
