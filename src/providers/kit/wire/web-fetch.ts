@@ -1,4 +1,7 @@
-/** How long one call of a library may take, in milliseconds, and how many bytes its answer may have. */
+/**
+ * How long one call of a library may take, in milliseconds, and how many bytes its answer may have. Connecting has no
+ * limit of its own here: the guard gives each connection of every call five seconds, within `headMs`.
+ */
 export interface WebFetchLimits {
   /** Until the head of the answer is there: names, connecting, the request with its body. */
   headMs: number;
