@@ -33,10 +33,15 @@ export function callsOf(line: AiLine, dialect: Dialect): AiCalls {
     return model;
   }
 
+  function named(request: TextRequest, id: string | undefined): void {
+    if (id !== undefined && dialect.laterCostOf) request.named?.(id);
+  }
+
   async function generate(request: TextRequest, signal?: AbortSignal, how: Partial<ModelQuestion> = {}) {
     try {
       const model = await modelOf(request.model);
       const result = await model.doGenerate({ ...questionOf(request, signal), ...how });
+      named(request, result.response?.id);
       const text = result.content.map((part) => (part.type === 'text' ? part.text : '')).join('');
       return await aiAnswerOf(text, result, { asked: request.model, dialect });
     } catch (error) {
@@ -59,6 +64,7 @@ export function callsOf(line: AiLine, dialect: Dialect): AiCalls {
         } else if (part.type === 'response-metadata') {
           if (part.modelId !== undefined) told.modelId = part.modelId;
           if (part.id !== undefined) told.id = part.id;
+          named(request, part.id);
         } else if (part.type === 'error') throw part.error;
         else if (part.type === 'finish') {
           // a stream that is cut between two events ends like this
@@ -75,9 +81,11 @@ export function callsOf(line: AiLine, dialect: Dialect): AiCalls {
     }
   }
 
+  const { laterCostOf } = dialect;
   return {
     text: (request, signal) => generate(request, signal),
     stream,
+    ...(laterCostOf && { costOf: (callId: string) => laterCostOf(callId) }),
     object: (request, signal) => askForObject(generate, dialect, request, signal),
     embed: async (request, signal) => {
       try {

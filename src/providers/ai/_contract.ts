@@ -32,6 +32,8 @@ export interface TextRequest {
   /** Greatest number of tokens of the answer; the greatest cost of the call is counted from it. */
   maxTokens: number;
   temperature?: number;
+  /** Is told the name by which `costOf` finds this call, once the provider has said it: also of an answer that is cut. */
+  named?(callId: string): void;
 }
 /** `schema` is a JSON Schema; the answer is checked against it. */
 export interface ObjectRequest extends TextRequest {
@@ -77,6 +79,11 @@ export interface AiCalls {
   /** Aborting the signal, or leaving the loop, ends the call at the provider. */
   stream(request: TextRequest, signal?: AbortSignal): AsyncIterable<TextEvent>;
   object(request: ObjectRequest, signal?: AbortSignal): Promise<ObjectAnswer>;
+  /**
+   * Asks what a call has cost, by the name that `named` was told; undefined where the provider does not know it (yet).
+   * Absent where it cannot be asked.
+   */
+  costOf?(callId: string): Promise<Cost | undefined>;
   /** Absent where the protocol has no embeddings. */
   embed?(request: EmbedRequest, signal?: AbortSignal): Promise<Embeddings>;
 }

@@ -16,6 +16,8 @@ export interface Dialect {
   objects(model: string): 'schema' | 'json' | 'words';
   /** Reads the cost from the usage of an answer, or asks for that of the call with this id. */
   costOf?(usage: RawUsage, id: string | undefined): Cost | undefined | Promise<Cost | undefined>;
+  /** Asks later for the cost of the call with this id. */
+  laterCostOf?(id: string): Promise<Cost | undefined>;
   /** Corrects the counted tokens from the usage as it was sent, where the protocol's own reading misses some. */
   usageOf?(usage: CallUsage, raw: RawUsage): CallUsage;
   /** Reasons for an end that the protocol does not know. */

@@ -1,8 +1,9 @@
+import { z } from 'zod';
 import type { FailureByCode } from '../kit/declare/failures.ts';
 import type { Cost } from '../kit/declare/cost.ts';
 import { type Fields, secret, text } from '../kit/declare/fields.ts';
 import { openaiChatModels } from '../kit/protocols/language-models.ts';
-import type { Auth } from '../kit/wire/http.ts';
+import type { Auth, Call } from '../kit/wire/http.ts';
 import { callsOf } from './_calls.ts';
 import { keyProof, type KeyProof } from './_chat-proof.ts';
 import { ai, type AiAdapter, type AiLine, type AiModel, type AiSpec } from './_contract.ts';
@@ -33,8 +34,8 @@ interface Quirks {
   query?: Readonly<Record<string, string>>;
   /** Place of the cost in the usage, and dollars of one unit of it. */
   cost?: { at: readonly string[]; dollars: number };
-  /** Where the cost can be asked for by the id of an answer. */
-  costLookUp?: (line: AiLine, id: string) => Promise<Cost | undefined>;
+  /** Path and form of what the provider says later about a call, by its id; each answer asks once, unless it has `cost`. */
+  costLookUp?: { path: string; says: z.ZodType<Cost> };
   /** Field of the usage with the cached tokens. Default: that of OpenAI. */
   cachedAt?: string;
   /** Tokens of reasoning are counted beside those of the answer, not among them. */
@@ -65,11 +66,19 @@ interface Brand extends Omit<AiSpec<Fields>, Own> {
 /** The usual field for the greatest number of tokens. */
 const LENGTH: string = 'max_tokens';
 
+/** Somebody waits for the answer meanwhile: what it cost is asked for in this time, and as a call that is not repeated. */
+const AT_ONCE = { timeoutMs: 2_000, creates: true } as const;
+
 /** Declares a brand of the protocol that OpenAI's `/chat/completions` has become. */
 export function openaiChat(brand: Brand): AiAdapter {
   const { credentials, quirks = {}, verify, auth = [bearer], codes, sentences, ...manifest } = brand;
-  const { lengthField = LENGTH, list = '/models' } = quirks;
+  const { lengthField = LENGTH, list = '/models', costLookUp } = quirks;
   const listModels = manifest.listModels ?? (list === null ? undefined : listedModels(list));
+
+  const laterCostOf =
+    costLookUp &&
+    (({ http }: AiLine, id: string, how: Pick<Call, 'timeoutMs' | 'creates'> = {}) =>
+      http.find(costLookUp.path, costLookUp.says, { query: { id }, ...how }));
 
   return ai<Fields>({
     errorOf: openaiError(codes, sentences),
@@ -95,7 +104,8 @@ export function openaiChat(brand: Brand): AiAdapter {
           }),
         costOf: (usage, id) =>
           statedCost(usage, quirks) ??
-          (id === undefined ? undefined : quirks.costLookUp?.(line, id).catch(() => undefined)), // nothing hangs on it: prices are known, too
+          (id === undefined || quirks.cost ? undefined : laterCostOf?.(line, id, AT_ONCE).catch(() => undefined)), // the price of the table counts until then
+        ...(laterCostOf && { laterCostOf: (id: string) => laterCostOf(line, id) }),
         usageOf: (usage, raw) => ({
           ...usage,
           ...(quirks.cachedAt !== undefined && cachedIn(raw, quirks.cachedAt)),
@@ -141,6 +151,11 @@ function statedCost(usage: unknown, { cost }: Quirks): Cost | undefined {
   const dollars = typeof amount === 'string' ? Number(amount) : amount;
   return typeof dollars === 'number' && Number.isFinite(dollars) ? replyCost(dollars * cost!.dollars) : undefined;
 }
+/** What the hubs say later about one call. */
+export const LATER_COST = z
+  .object({ data: z.object({ total_cost: z.number() }) })
+  .transform(({ data }): Cost => ({ ...replyCost(data.total_cost), source: 'price_api' }));
+
 /** A cost that a reply tells, in dollars; rounded up like every other. */
 export const replyCost = (dollars: number): Cost => ({
   micros: Math.ceil(Number((dollars * 1_000_000).toFixed(6))),

@@ -80,7 +80,7 @@ export function serveAi(adapter: AiAdapter, line: AiLine, own: Readonly<Record<s
       throw withoutWords(error, wordsOf(request));
     }
   }
-  const { embed } = calls;
+  const { embed, costOf } = calls;
   return {
     async text(request, signal) {
       checkQuestion(adapter, request);
@@ -93,6 +93,7 @@ export function serveAi(adapter: AiAdapter, line: AiLine, own: Readonly<Record<s
       return withCost(answer, request, JSON.stringify(answer.object) ?? '');
     },
     stream,
+    ...(costOf && { costOf: (callId: string) => costOf(callId) }),
     ...(embed &&
       adapter.facts.kinds.includes('embedding') && {
         async embed(request, signal) {

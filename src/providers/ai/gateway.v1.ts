@@ -1,10 +1,5 @@
-import { z } from 'zod';
 import { chatModel, embeddingModel } from './_models.ts';
-import { openaiChat, replyCost } from './_openai-chat.ts';
-
-const Generation = z
-  .object({ data: z.object({ total_cost: z.number() }) })
-  .transform(({ data }) => ({ ...replyCost(data.total_cost), source: 'price_api' as const }));
+import { LATER_COST, openaiChat } from './_openai-chat.ts';
 
 /** https://vercel.com/docs/ai-gateway */
 export default openaiChat({
@@ -32,8 +27,7 @@ export default openaiChat({
   ],
   quirks: {
     objects: 'json',
-    // it may not be there yet: then the price of the table counts
-    costLookUp: ({ http }, id) => http.find('/generation', Generation, { query: { id } }),
+    costLookUp: { path: '/generation', says: LATER_COST },
   },
   verify: { read: '/credits', left: 'balance' },
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { text } from '../kit/declare/fields.ts';
 import { chatModel, embeddingModel } from './_models.ts';
-import { bearer, openaiChat } from './_openai-chat.ts';
+import { bearer, LATER_COST, openaiChat } from './_openai-chat.ts';
 import { openaiError } from './_openai-error.ts';
 
 const Key = z
@@ -52,7 +52,12 @@ export default openaiChat({
     chatModel('google/gemini-3.5-flash', 1_048_576, 'vision', 'tools', 'object'),
     embeddingModel('openai/text-embedding-3-small', 8_191),
   ],
-  quirks: { cost: { at: ['cost'], dollars: 1 }, objects: 'json', ends: { error: 'unavailable' } },
+  quirks: {
+    cost: { at: ['cost'], dollars: 1 },
+    costLookUp: { path: '/generation', says: LATER_COST }, // of an answer that is cut
+    objects: 'json',
+    ends: { error: 'unavailable' },
+  },
   verify: async ({ http }) => {
     const left: number | null = await http.get('/key', Key);
     return `The key is accepted${left === null ? '' : `, ${left} dollars of its limit are left`}`;

@@ -52,6 +52,7 @@ export const aiSuite: Suite<AiAdapter, Ai, AiFixture> = {
     object: (ai, request) => ai.object(request),
     embed: (ai, request) => ai.embed!(request),
     models: (ai) => ai.models(),
+    costOf: (ai, callId: string) => ai.costOf!(callId),
   },
   more: (adapter, fixture) => [
     ...coverage(adapter, fixture),
