@@ -61,9 +61,24 @@ export async function openStudioWing({
   posts,
 }: StudioNeeds) {
   await using opened = new AsyncDisposableStack();
-  const budget = openBudget({ sql, providers, enforce: config.ai.enforceBudgets, log: logs.of('budget') });
+  const budget = openBudget({
+    sql,
+    providers,
+    settings: providerSettings,
+    enforce: config.ai.enforceBudgets,
+    log: logs.of('budget'),
+  });
   const models = openModels({ cache, clock, providers, settings: providerSettings });
-  const texts = openTexts({ sql, clock, log: logs.of('texts'), budget, models, providers, media, channels });
+  const texts = openTexts({
+    sql,
+    clock,
+    log: logs.of('texts'),
+    budget,
+    models,
+    providers,
+    media,
+    channels,
+  });
   const mediaJobs = opened.use(
     openMediaJobs({
       sql,
@@ -128,6 +143,7 @@ export async function openStudioWing({
     rooms: { budget, models, texts, mediaJobs, documents, runs, designer, contentPipeline },
     sweeps: [
       { name: 'ai-reservations', everyMs: MINUTE, run: (limit) => budget.settleLapsed(limit) },
+      { name: 'ai-late-costs', everyMs: MINUTE, run: (limit) => budget.correctLateCosts(limit) },
       { name: 'collaboration', everyMs: HOUR, run: (limit) => documents.sweep(limit) },
       { name: 'media-jobs', everyMs: HOUR, run: (limit) => mediaJobs.sweep(limit) },
       { name: 'stuck-sessions', everyMs: MINUTE, run: (limit) => designer.rollBackStuck(limit) },

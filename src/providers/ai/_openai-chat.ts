@@ -68,6 +68,8 @@ const LENGTH: string = 'max_tokens';
 
 /** Somebody waits for the answer meanwhile: what it cost is asked for in this time, and as a call that is not repeated. */
 const AT_ONCE = { timeoutMs: 2_000, creates: true } as const;
+/** Nobody waits for it, but others do for their cost. */
+const LATER = { timeoutMs: 5_000 } as const;
 
 /** Declares a brand of the protocol that OpenAI's `/chat/completions` has become. */
 export function openaiChat(brand: Brand): AiAdapter {
@@ -77,7 +79,7 @@ export function openaiChat(brand: Brand): AiAdapter {
 
   const laterCostOf =
     costLookUp &&
-    (({ http }: AiLine, id: string, how: Pick<Call, 'timeoutMs' | 'creates'> = {}) =>
+    (({ http }: AiLine, id: string, how: Pick<Call, 'timeoutMs' | 'creates'>) =>
       http.find(costLookUp.path, costLookUp.says, { query: { id }, ...how }));
 
   return ai<Fields>({
@@ -105,7 +107,7 @@ export function openaiChat(brand: Brand): AiAdapter {
         costOf: (usage, id) =>
           statedCost(usage, quirks) ??
           (id === undefined || quirks.cost ? undefined : laterCostOf?.(line, id, AT_ONCE).catch(() => undefined)), // the price of the table counts until then
-        ...(laterCostOf && { laterCostOf: (id: string) => laterCostOf(line, id) }),
+        ...(laterCostOf && { laterCostOf: (id: string) => laterCostOf(line, id, LATER) }),
         usageOf: (usage, raw) => ({
           ...usage,
           ...(quirks.cachedAt !== undefined && cachedIn(raw, quirks.cachedAt)),

@@ -167,6 +167,10 @@ export function settlementOf(cost: Cost | undefined, marked = false): BudgetSett
   };
 }
 
+/** Whether the provider itself has said it. */
+export const isTold = (cost: Cost | undefined): boolean =>
+  cost !== undefined && cost.source !== 'price_table' && cost.source !== 'estimate';
+
 /** What is shown of a cost: undefined for an amount that makes no sense, as nothing is settled by it. */
 export function costTold(cost: Cost | undefined): Cost | undefined {
   const { micros, source } = settlementOf(cost);

@@ -5,6 +5,7 @@ import { bind, type FieldError, fieldError, newId, validationFailed } from '../.
 import { append } from '../../platform/outbox/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import type { Cost, Providers } from '../../providers/registry/index.ts';
+import { findLateCost, type LateCostDeps, MOST_ASKED } from './late-costs.ts';
 import {
   alertedAfter,
   type BudgetDomain,
@@ -14,6 +15,7 @@ import {
   checkCaps,
   checkPriced,
   checkProgramCap,
+  isTold,
   NO_BUDGET,
   percentsReached,
   settlementOf,
@@ -21,9 +23,9 @@ import {
 import * as store from './store.ts';
 
 /** What the room is opened with. */
-export interface BudgetDeps {
+export interface BudgetDeps extends LateCostDeps {
   sql: Database;
-  providers: Pick<Providers, 'list'>;
+  providers: Pick<Providers, 'list' | 'ai'>;
   /** AI_PROVIDER_BUDGET_ENFORCE; false: no cap refuses, and everything else goes on. */
   enforce: boolean;
   log: Pick<Log, 'warn'>;
@@ -73,19 +75,22 @@ async function reserveCost(
 
 /**
  * Settles a call by what it cost, in the caller's transaction; without a cost by its estimate. A call is settled once;
- * a true cost that comes after an estimate corrects it. `marked`: the amount is not known to be the true one.
+ * a true cost that comes after an estimate corrects it. `marked`: the amount is not known to be the true one. `later`:
+ * how its provider can be asked, where it has not told the cost; the amount is marked until then.
  */
 async function settleCost(
   _: object,
   sql: Sql,
   key: store.CallKey,
   cost: Cost | undefined,
-  { marked = false }: { marked?: boolean } = {},
+  { marked = false, later }: { marked?: boolean; later?: Omit<store.LateCost, keyof store.CallKey> } = {},
 ): Promise<void> {
-  const settlement = settlementOf(cost, marked);
+  const isLate = later !== undefined && later.callIds.length > 0 && !isTold(cost);
+  const settlement = settlementOf(cost, marked || isLate);
   const [windows, budget] = await Promise.all([
     store.endReservation(sql, key, settlement),
     store.findBudget(sql, key.orgId),
+    isLate && store.insertLateCost(sql, { ...key, ...later }),
   ]);
   if (windows.length > 0) return announceReached(sql, key.orgId, windows, budget);
   if (settlement.micros === null || settlement.marked) return;
@@ -130,6 +135,29 @@ const settleLapsed = ({ sql, log }: Pick<BudgetDeps, 'sql' | 'log'>, limit: numb
     failed: (err, { orgId, ref }) =>
       log.warn({ err, orgId, ref }, 'a lapsed reservation could not be settled, tried again'),
   });
+
+/**
+ * Asks providers what calls have cost that were settled before it was known, and corrects the ledger; answers how many.
+ * Each is asked about once: where it does not know then, the settlement stands, and stays marked.
+ */
+async function correctLateCosts(
+  { sql, log, ...deps }: Pick<BudgetDeps, 'sql' | 'log' | keyof LateCostDeps>,
+  limit: number,
+): Promise<number> {
+  const due = await store.findLateCosts(sql, Math.min(limit, MOST_ASKED));
+  const costs = await Promise.allSettled(due.map((late) => findLateCost(deps, late)));
+  for (const [at, { orgId, ref }] of due.entries())
+    await sql
+      .begin(async (tx) => {
+        const { value: cost, reason } = costs[at] as { value?: Cost; reason?: unknown };
+        await store.deleteLateCost(tx, { orgId, ref });
+        if (cost) await settleCost({}, tx, { orgId, ref }, cost);
+        if (reason)
+          log.warn({ err: reason, orgId, ref }, 'the cost of a call could not be asked for, its estimate stays');
+      })
+      .catch((err: unknown) => log.warn({ err, orgId, ref }, 'the cost of a call could not be corrected, tried again'));
+  return due.length;
+}
 
 /** The caps of an organization, and at which percentages of them it is told. */
 const getBudget = async ({ sql }: Pick<BudgetDeps, 'sql'>, orgId: string): Promise<BudgetRules> =>
@@ -220,6 +248,7 @@ export const openBudget = (deps: BudgetDeps) =>
     release: releaseCost,
     checkRoomFor,
     settleLapsed,
+    correctLateCosts,
     get: getBudget,
     change: changeBudget,
   });

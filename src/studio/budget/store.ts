@@ -204,6 +204,31 @@ export const noteAlerted = (
     and period = ${period}
     and starts = ${starts}::date`;
 
+/** A settled call of which the provider can say later what it cost. */
+export interface LateCost extends CallKey {
+  settingId: string;
+  /** The provider's names of its questions. */
+  callIds: readonly string[];
+}
+
+/** Keeps a call until its provider is asked; by then it knows what the call has cost, also one that ended early. */
+export const insertLateCost = (sql: Sql, { orgId, ref, settingId, callIds }: LateCost) => sql`
+  insert into ai_late_costs (org_id, ref, setting_id, call_ids, ask_at)
+  values (${orgId}, ${ref}, ${settingId}, ${[...new Set(callIds)]}::text[], now() + interval '2 minutes')
+  on conflict do nothing`;
+
+/** Calls whose provider is to be asked, the oldest first, at most `limit`. */
+export const findLateCosts = (sql: Sql, limit: number) => sql<LateCost[]>`/* all orgs */
+  select org_id as "orgId", ref, setting_id as "settingId", call_ids as "callIds"
+  from ai_late_costs
+  where ask_at <= now()
+  order by ask_at
+  limit ${limit}`;
+
+export const deleteLateCost = (sql: Sql, { orgId, ref }: CallKey) => sql`
+  delete from ai_late_costs
+  where org_id = ${orgId} and ref = ${ref}`;
+
 /** Reservations whose time is over, at most `limit`. */
 export const lapsedReservations = (sql: Sql, limit: number, without: readonly CallKey[]) => sql<
   CallKey[]

@@ -45,9 +45,11 @@ export function openAsk(deps: Deps, step: RunStepRow, signal: AbortSignal) {
 
   async function call(candidate: AiCandidate, question: Question<unknown>): Promise<ObjectAnswer> {
     signal.throwIfAborted();
-    const { adapter, use, model } = candidate;
+    const { adapter, use, model, settingId } = candidate;
     const ai = deps.providers.ai(adapter, use);
-    const request = requestOf(question, model);
+    const later = { settingId, callIds: [] as string[] };
+    const named = (id: string) => void later.callIds.push(id);
+    const request = { ...requestOf(question, model), ...(ai.costOf && { named }) };
     const key: CallKey = { orgId: step.orgId, ref: newId() };
     const micros = ai.estimate(request)?.micros;
     const before = takeUnsettled();
@@ -95,7 +97,7 @@ export function openAsk(deps: Deps, step: RunStepRow, signal: AbortSignal) {
         output: tracedText(redactText(JSON.stringify(answer.object) ?? '')),
       };
       unsettled = {
-        settle: (tx) => Promise.all([insertTrace(tx, traced), deps.budget.settle(tx, key, answer.cost)]),
+        settle: (tx) => Promise.all([insertTrace(tx, traced), deps.budget.settle(tx, key, answer.cost, { later })]),
       };
       return answer;
     } catch (error) {
@@ -104,7 +106,7 @@ export function openAsk(deps: Deps, step: RunStepRow, signal: AbortSignal) {
         !signal.aborted && (error instanceof ProviderError ? failure !== 'lost' : error instanceof AppError);
       const ended = { ...trace, model, ended: failure, endedAt: deps.clock.now() };
       const pay = (tx: Sql) =>
-        isFree ? deps.budget.release(tx, key) : deps.budget.settle(tx, key, undefined, { marked: true });
+        isFree ? deps.budget.release(tx, key) : deps.budget.settle(tx, key, undefined, { marked: true, later });
       unsettled = {
         failed: { isLost: failure === 'lost' },
         settle: (tx) => Promise.all([insertTrace(tx, ended), pay(tx)]),

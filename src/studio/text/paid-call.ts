@@ -25,6 +25,7 @@ export type Prompt = Omit<TextRequest, 'model'>;
 interface PaidCall {
   ai: Ai;
   request: TextRequest;
+  /** A cost that the provider has not told, and can be asked for, is marked, and corrected later. */
   settle(cost: Cost | undefined): Promise<void>;
   /** Gives the money back where the failure says that nothing was done, else settles by the estimate, and marks it. */
   fail(error: unknown, ended: AbortSignal): Promise<void>;
@@ -34,26 +35,27 @@ interface PaidCall {
 async function begin(
   deps: PaidCallDeps,
   { orgId, userId }: Asker,
-  { adapter, use, model }: AiCandidate,
+  { adapter, use, model, settingId }: AiCandidate,
   prompt: Prompt,
   signal: AbortSignal,
 ): Promise<PaidCall> {
   const { sql, budget, providers } = deps;
   signal.throwIfAborted();
   const ai = providers.ai(adapter, use);
-  const request = { ...prompt, model };
+  const later = { settingId, callIds: [] as string[] };
+  const request = { ...prompt, model, ...(ai.costOf && { named: (id: string) => void later.callIds.push(id) }) };
   const key: CallKey = { orgId, ref: newId() };
   const micros = ai.estimate(request)?.micros;
   await sql.begin((tx) => budget.reserve(tx, { ...key, userId, domain: 'ai', providerId: adapter.id, model, micros }));
   return {
     ai,
     request,
-    settle: (cost) => book(deps, key, (tx) => budget.settle(tx, key, cost)),
+    settle: (cost) => book(deps, key, (tx) => budget.settle(tx, key, cost, { later })),
     fail: (error, ended) =>
       book(deps, key, (tx) =>
         !ended.aborted && costsNothing(error)
           ? budget.release(tx, key)
-          : budget.settle(tx, key, undefined, { marked: true }),
+          : budget.settle(tx, key, undefined, { marked: true, later }),
       ),
   };
 }

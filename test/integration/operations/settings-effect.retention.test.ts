@@ -161,6 +161,12 @@ describe('retention settings', () => {
         values (${bob.orgId}, ${id}, 'ai', 'openai', 1, 'estimate', now()::date, ${ago(age)})`;
       expect(await left('ai-reservations', [1, -1], reserved, 'ai_reservations', 'ref')).toEqual([-1]);
     },
+    'ai-late-costs': async () => {
+      const late = (age: number, id: string) => sql`
+        insert into ai_late_costs (org_id, ref, setting_id, call_ids, ask_at)
+        values (${bob.orgId}, ${id}, ${newId()}, '{gen-1}', ${ago(age)})`;
+      expect(await left('ai-late-costs', [1, -1], late, 'ai_late_costs', 'ref')).toEqual([-1]);
+    },
     notifications: async () =>
       expect(
         await left(

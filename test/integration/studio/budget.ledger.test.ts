@@ -12,6 +12,7 @@ import { quietLog } from '../../support/worlds/quiet-log.ts';
 
 const KNOWN = ['acme', 'globex'];
 const providers = { list: () => KNOWN.map((id) => ({ id })) } as never; // all that the room asks of the registry
+const settings = {} as never; // nothing there is asked what it cost
 const BY = { userId: null, impersonatorId: null, ip: null };
 const NOTHING = { monthlyCents: null, dailyCents: null, providers: [], alertPercents: [50, 80, 100] };
 
@@ -20,7 +21,7 @@ let budget: Budget;
 let orgId: string;
 beforeAll(async () => {
   db = await testDatabase({ connections: 4 });
-  budget = openBudget({ sql: db.sql, providers, enforce: true, log: quietLog() });
+  budget = openBudget({ sql: db.sql, providers, settings, enforce: true, log: quietLog() });
 });
 afterAll(async () => db[Symbol.asyncDispose]());
 beforeEach(async () => {
@@ -189,7 +190,7 @@ describe('the ledger', () => {
 
   test('a lapsed call that cannot be settled holds up no other', async () => {
     const log = quietLog();
-    const logged = openBudget({ sql: db.sql, providers, enforce: true, log });
+    const logged = openBudget({ sql: db.sql, providers, settings, enforce: true, log });
     const bad = await reserved({ micros: 300, holdMs: -2_000 }); // comes first
     await reserved({ micros: 40, holdMs: -1_000 });
     {
@@ -296,7 +297,7 @@ describe('caps', () => {
     });
     const processes = [1, 2, 3].map(() => {
       const sql = openDatabase({ url: db.url, connections: 4 });
-      return { sql, budget: openBudget({ sql, providers, enforce: true, log: quietLog() }) };
+      return { sql, budget: openBudget({ sql, providers, settings, enforce: true, log: quietLog() }) };
     });
     const tries = Array.from({ length: 120 }, (_, n) => {
       const { sql, budget: own } = processes[n % 3]!;
@@ -320,7 +321,7 @@ describe('caps', () => {
   }, 30_000);
 
   test('that are not enforced let calls pass, while ledger and alerts go on', async () => {
-    const lenient = openBudget({ sql: db.sql, providers, enforce: false, log: quietLog() });
+    const lenient = openBudget({ sql: db.sql, providers, settings, enforce: false, log: quietLog() });
     await set({ dailyCents: 1 });
     const one = call({ micros: 50_000 });
     await begin((tx) => lenient.reserve(tx, one));

@@ -43,6 +43,10 @@ export interface ChatServer extends AsyncDisposable {
   before: (question: ChatQuestion, piece: number) => unknown;
   /** The pieces of the next answers. */
   pieces: string[];
+  /** Dollars that calls have cost, by their id, as hubs tell them at `/generation`; others are not known there. */
+  costs: Map<string, number>;
+  /** Headers of the questions for a cost. */
+  costsAsked: IncomingMessage['headers'][];
 }
 
 function* endless(): Generator<string> {
@@ -58,6 +62,8 @@ export async function startChatServer(): Promise<ChatServer> {
     charged: [],
     before: () => undefined,
     pieces: ['Good ', 'day'],
+    costs: new Map(),
+    costsAsked: [],
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
@@ -65,8 +71,19 @@ export async function startChatServer(): Promise<ChatServer> {
     },
   };
 
+  function costOf(request: IncomingMessage, response: ServerResponse): void {
+    const { pathname, searchParams } = new URL(request.url!, chat.url);
+    const cost = pathname === '/generation' ? chat.costs.get(searchParams.get('id') ?? '') : undefined;
+    chat.costsAsked.push(request.headers);
+    response.writeHead(cost === undefined ? 404 : 200, { 'content-type': 'application/json' });
+    response.end(
+      JSON.stringify(cost === undefined ? { error: { message: 'unknown' } } : { data: { total_cost: cost } }),
+    );
+  }
+
   let asked = 0;
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === 'GET') return costOf(request, response);
     const body = JSON.parse((await whole(request)).toString()) as ChatQuestion['body'];
     const tokens = 100 + asked;
     asked += 1;
