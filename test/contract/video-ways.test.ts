@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import type { MediaAdapter, SourceFile } from '../../../src/providers/registry/index.ts';
-import { checkMediaRequest } from '../../../src/providers/registry/index.ts';
-import { adapters } from '../../../src/providers/registry/registry.gen.ts';
-import { listVideoOptions, type VideoOption, videoRequestOf } from '../../../src/studio/media-jobs/options.ts';
-import type { VideoValue } from '../../../src/studio/media-jobs/video-values.ts';
-import { resolveMedia } from '../../../src/studio/models/resolve.ts';
+import type { MediaAdapter, SourceFile } from '../../src/providers/registry/index.ts';
+import { checkMediaRequest } from '../../src/providers/registry/index.ts';
+import { adapters } from '../../src/providers/registry/registry.gen.ts';
+import { listVideoOptions, type VideoOption, videoRequestOf } from '../../src/studio/media-jobs/options.ts';
+import type { VideoValue } from '../../src/studio/media-jobs/video-values.ts';
+import { resolveMedia } from '../../src/studio/models/resolve.ts';
 
 // What is listed of a way to make a video is enough to ask for one, for every provider that makes some.
 
