@@ -19,9 +19,12 @@ export const instant = z.iso.datetime();
 
 /**
  * A date that somebody gives. Nothing here is older than computers' own count of time; what lies before the year 1 has
- * no date in Postgres, and days before it have none that sorts as a text.
+ * no date in Postgres, and days before it have none that sorts as a text, as days after the year 9999 have none.
  */
-export const dateText = z.iso.date().refine((text) => text >= '1970-01-01', 'must not be before 1970-01-01');
+export const dateText = z.iso
+  .date()
+  .refine((text) => text >= '1970-01-01', 'must not be before 1970-01-01')
+  .refine((text) => text < '9001-01-01', 'must not be after 9000-12-31');
 
 /** A page of rows with ids; `search` looks into their names. */
 export const SearchPage = z.object({

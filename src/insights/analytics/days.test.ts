@@ -19,8 +19,15 @@ describe('ranges of days', () => {
     expect(askedRange({ from: '2026-03-05' }, NOW)).toEqual({ from: '2026-03-05', to: '2026-03-05' });
   });
 
+  test('a range ends today at the latest, or with the day that it begins on', () => {
+    expect(askedRange({ from: '2026-02-27', to: '2027-03-01' }, NOW)).toEqual({ from: '2026-02-27', to: '2026-03-01' });
+    expect(askedRange({ to: '9999-12-31' }, NOW)).toEqual({ from: '2026-01-31', to: '2026-03-01' });
+    expect(askedRange({ from: '2026-03-05', to: '2026-03-09' }, NOW)).toEqual({ from: '2026-03-05', to: '2026-03-05' });
+  });
+
   test.each([
     [{ from: '2026-02-02', to: '2026-02-01' }, 'too_small'],
+    [{ from: '2026-02-02', to: '9000-12-31' }, 'too_big'],
     [{ from: '1999-01-01', to: '2026-02-01' }, 'too_big'],
   ])('%j is refused', (asked, rule) => {
     const refusal = (() => {

@@ -30,16 +30,19 @@ export const rangeBefore = (range: DayRange): DayRange => ({
 });
 
 /**
- * The range that a query asks for, by default the last 30 whole days.
+ * The range that a query asks for, by default the last 30 whole days. It ends today at the latest, as no later day has
+ * numbers, or on the day that it begins with.
  * @throws AppError 400 naming the field of an end before the start, or of too many days
  */
 export function askedRange({ from, to }: { from?: string | undefined; to?: string | undefined }, now: Date): DayRange {
-  const end = to ?? [plusDays(utcDayOf(now), -1), from ?? ''].toSorted()[1]!;
-  const start = from ?? plusDays(end, 1 - USUAL_DAYS);
-  if (end < start) throw invalidField('to', 'must not be before from', 'too_small');
-  if (lengthOf({ from: start, to: end }) > MOST_DAYS)
+  const today = utcDayOf(now);
+  if (from !== undefined && to !== undefined && to < from)
+    throw invalidField('to', 'must not be before from', 'too_small');
+  if (from !== undefined && lengthOf({ from, to: to ?? plusDays(today, -1) }) > MOST_DAYS)
     throw invalidField('to', `must be at most ${MOST_DAYS} days after from`, 'too_big');
-  return { from: start, to: end };
+  const last = [to ?? plusDays(today, -1), today].toSorted()[0]!;
+  const end = [last, from ?? ''].toSorted()[1]!;
+  return { from: from ?? plusDays(end, 1 - USUAL_DAYS), to: end };
 }
 
 /** What a plan shows of a range (LM8); undefined: nothing. `days`: how long the plan shows numbers. */

@@ -255,7 +255,8 @@ describe('the history of a channel', () => {
     ['to=tomorrow', 'to'],
     ['to=0000-01-01', 'to'], // thirty days before it have no date
     ['from=0000-01-01&to=0000-01-02', 'from'],
-    ['from=9999-12-31&to=0001-01-01', 'to'],
+    ['from=8999-12-31&to=1970-01-01', 'to'],
+    ['to=9999-12-31', 'to'], // the day after it has five digits, and sorts before it
     ['metric=karma', 'metric'],
     ['interval=year', 'interval'],
   ])('is refused for %s, naming %s', async (query, field) => {
@@ -364,6 +365,8 @@ describe('the export', () => {
     expect(answer.text).toContain(`,"odd ""one""","'-4","false"\r\n`);
     expect(answer.text).not.toMatch(/(^|,)"[=+@-]/m);
     expect((await bob.client.get('/analytics/export.csv?from=2026-02-02&to=2026-02-01')).status).toBe(400);
+    const far = await bob.client.get('/analytics/export.csv?to=8999-12-31');
+    expect(far.text.trimEnd().split('\r\n')).toEqual([head, ...lines]); // until today
 
     await db.sql`update channels set deleted_at = now() where id = ${rest}`;
     const left = (await bob.client.get('/analytics/export.csv')).text.trimEnd().split('\r\n');
