@@ -70,10 +70,16 @@ export function startSender({
       const reason = reasonOf(
         error instanceof ProviderError ? error.message : `This mail could not be sent: ${String(error)}`,
       );
-      const { failure, retryAfterMs = 0 }: Partial<ProviderError> = error instanceof ProviderError ? error : {};
+      const {
+        failure,
+        retryAfterMs = 0,
+        isAddressBad = false,
+      }: Partial<ProviderError> = error instanceof ProviderError ? error : {};
       const waitMs = failure === 'rejected' ? null : mailRetryInMs(attempts);
       const inMs = waitMs === null ? null : Math.max(waitMs, retryAfterMs);
-      await (inMs === null ? markBounced(sql, mail, reason) : retryLater(sql, mail, { inMs, reason }));
+      await (inMs === null
+        ? markBounced(sql, mail, { reason, isAddressBad })
+        : retryLater(sql, mail, { inMs, reason }));
       return tell(inMs === null ? 'bounced' : 'retried', reason);
     }
     await markMailSent(sql, id, sent);

@@ -50,24 +50,27 @@ export const insertEmails = (
     ${mails.map(({ content }) => content)}::text[])`;
 
 /**
- * A condition: mail to this address came back because of the address, and none that was sent later has arrived, or its
- * owner complained.
+ * A condition of a mail `e`: its owner complained, or it came back because of the address and none that was sent later
+ * has arrived. One that was refused while it was sent, and so never left, is outweighed by one that has left.
  */
+const isSilencing = (sql: Sql) => sql`(
+        (e.status = 'complained' or (e.status = 'bounced' and e.address_bad))
+        and not exists (
+          select
+          from emails later
+          where e.status = 'bounced'
+            and lower(later.to_address) = lower(e.to_address)
+            and (later.status in ('delivered', 'opened', 'clicked') or (later.status = 'sent' and e.sent_at is null))
+            and later.sent_at > coalesce(e.sent_at, e.created_at)
+        )
+      )`;
+
+/** A condition: this address takes no mail. */
 export const isUndeliverable = (sql: Sql, address: Fragment) => sql`exists (
     select
     from emails e
     where lower(e.to_address) = lower(${address})
-      and e.status in ('bounced', 'complained')
-      and e.sent_at is not null
-      and (e.status = 'complained' or e.address_bad)
-      and not exists (
-        select
-        from emails later
-        where e.status = 'bounced'
-          and lower(later.to_address) = lower(e.to_address)
-          and later.status in ('delivered', 'opened', 'clicked')
-          and later.sent_at > e.sent_at
-      )
+      and ${isSilencing(sql)}
   )`;
 
 const dueMail = (sql: Sql, condition: Fragment, limit: number) => sql`
@@ -146,9 +149,13 @@ export const markMailSent = (sql: Sql, id: string, { messageId, providerId, prov
   where id = ${id} and status = 'queued'`;
 
 /** It came back for ever. */
-export const markBounced = (sql: Sql, attempt: Attempt, reason: string) => sql`
+export const markBounced = (
+  sql: Sql,
+  attempt: Attempt,
+  { reason, isAddressBad }: { reason: string; isAddressBad: boolean },
+) => sql`
   update emails
-  set status = 'bounced', content = null, next_attempt_at = null, last_error = ${reason}
+  set status = 'bounced', content = null, next_attempt_at = null, last_error = ${reason}, address_bad = ${isAddressBad}
   where ${isCurrent(sql, attempt)}`;
 
 export const retryLater = (sql: Sql, attempt: Attempt, { inMs, reason }: { inMs: number; reason: string }) => sql`
@@ -180,18 +187,34 @@ export const dropMailsOf = (sql: Sql, people: readonly { email: string; deletedA
     as p (address, until)
   where lower(e.to_address) = p.address and e.created_at <= p.until`;
 
-export const emailsRetention = retentionRule('EMAIL_LOG_RETENTION_DAYS', ['emails'], rowsOlder('emails', 'created_at')); // RT5
+/** A condition of a mail `t`: it tells nothing of the address of a user that must be known as long as they have it. */
+const isForgettable = (sql: Sql) => sql`not exists (
+        select
+        from emails e
+        join users u on lower(u.email) = lower(e.to_address) and u.deleted_at is null
+        where e.id = t.id
+          and ${isSilencing(sql)}
+      )`;
+
+export const emailsRetention = retentionRule(
+  'EMAIL_LOG_RETENTION_DAYS', // RT5
+  ['emails'],
+  rowsOlder('emails', 'created_at', isForgettable),
+);
 
 export async function dropOldEmails(sql: Sql, days: number, limit: number): Promise<number> {
   const { count } = await sql`
     /* all orgs */
     delete from emails
     where id = any(array(
-      select id
-      from emails
-      where created_at < now() - ${days}::int * interval '1 day'
-      order by created_at
+      select t.id
+      from emails t
+      where t.created_at < now() - ${days}::int * interval '1 day'
+        and ${isForgettable(sql)}
+      order by t.created_at
       limit ${limit}
+      for update of t
+      skip locked
     ))`;
   return count;
 }

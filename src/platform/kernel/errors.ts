@@ -173,16 +173,23 @@ export class ProviderError extends AppError {
   readonly failure: ProviderFailure;
   readonly reason: ProviderReason | undefined;
   readonly retryAfterMs: number | undefined;
+  /** Of a mail that was rejected: the address takes none, whoever writes and whatever is written. */
+  readonly isAddressBad: boolean;
 
   constructor(
     failure: ProviderFailure,
     message: string,
-    options: ErrorOptions & { reason?: ProviderReason | undefined; retryAfterMs?: number | undefined } = {},
+    options: ErrorOptions & {
+      reason?: ProviderReason | undefined;
+      retryAfterMs?: number | undefined;
+      isAddressBad?: boolean | undefined;
+    } = {},
   ) {
     super('provider_failed', message, { failure }, options);
     this.failure = failure;
     this.reason = options.reason;
     this.retryAfterMs = options.retryAfterMs;
+    this.isAddressBad = options.isAddressBad ?? false;
   }
 }
 

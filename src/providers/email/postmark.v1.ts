@@ -80,6 +80,7 @@ export default mailApi({
   errorOf: z
     .object({ ErrorCode: z.literal([10, 400, 401, 405, 412, 413]) })
     .transform(({ ErrorCode: code }) => (code === 405 ? ('exhausted' as const) : ('reauthorize' as const))),
+  badAddressOf: z.object({ ErrorCode: z.literal(406) }), // it has bounced for good, or its owner complained
 
   send: (
     { id, to, subject, text: plain, html, unsubscribe },

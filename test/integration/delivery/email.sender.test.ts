@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { FIRST_OWNER } from '../../../src/delivery/email/rules.ts';
 import { claimDueMail } from '../../../src/delivery/email/store.ts';
-import type { MailContent } from '../../../src/delivery/email/index.ts';
+import { isUndeliverable, type MailContent } from '../../../src/delivery/email/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
@@ -66,6 +66,8 @@ await describePeer(
       void senders.push(from.email.startSender({ leaseSeconds, restMs: 50 })!);
     const queue = (to: string, what = content()) => room.email.queue(db.sql, { to, orgId: null, content: what });
     const rowOf = async (to: string) => (await db.sql`select * from emails where to_address = ${to}`)[0]!;
+    const isSilent = async (to: string) =>
+      (await db.sql<{ is: boolean }[]>`select ${isUndeliverable(db.sql, db.sql`${to}::text`)} as is`)[0]!.is;
     const comes = (to: string, status: string) =>
       eventually(`the mail to ${to} is ${status}`, async () => (await rowOf(to))['status'] === status);
 
@@ -213,6 +215,18 @@ await describePeer(
       expect(row['last_error']).toMatch(/550 5\.1\.1 No mailbox .*, see …/);
     });
 
+    test('a refused recipient silences its address until the server takes a later mail to it; refused content does not', async () => {
+      const [unknown, refused] = [address('unknown'), address('content')];
+      for (const to of [unknown, refused]) await queue(to);
+      send();
+      for (const to of [unknown, refused]) await comes(to, 'bounced');
+      expect([await isSilent(unknown.toUpperCase()), await isSilent(refused)]).toEqual([true, false]);
+      await db.sql`
+        insert into emails (id, to_address, template, provider_id, provider_version, status, next_attempt_at, sent_at)
+        values (${newId()}, ${unknown}, 'activation', 'smtp', 'v1', 'sent', null, now())`;
+      expect(await isSilent(unknown)).toBe(false);
+    });
+
     test('the last failed attempt ends the mail', async () => {
       const to = address('busy-9');
       await queue(to);
@@ -287,6 +301,26 @@ await describePeer(
       await db.sql`update emails set created_at = now() - interval '91 days' where to_address = ${old}`;
       expect(await room.email.dropOld(100)).toBe(1);
       expect([await rowOf(old), (await rowOf(young))['status']]).toEqual([undefined, 'queued']);
+    });
+
+    test('what silences the address of a user stays with the log while they have it [RT5]', async () => {
+      const [complained, bad, back, gone] = [address(), address(), address(), address()];
+      for (const to of [complained, bad, back])
+        await db.sql`
+          insert into users (id, email, provider_name, provider_id, activated)
+          values (${newId()}, ${to.toUpperCase()}, 'LOCAL', ${newId()}, true)`;
+      const log = (to: string, status: string, days: number) => db.sql`
+        insert into emails (id, to_address, template, provider_id, provider_version, status, next_attempt_at, sent_at,
+          created_at, address_bad)
+        select ${newId()}, ${to}, 'activation', 'smtp', 'v1', ${status}, null, at, at, ${status === 'bounced'}
+        from (select now() - ${days}::int * interval '1 day' as at) t`;
+      for (const to of [complained, gone]) await log(to, 'complained', 120);
+      for (const to of [bad, back]) await log(to, 'bounced', 120);
+      await log(back, 'delivered', 100);
+      expect(await room.email.dropOld(100)).toBe(3);
+      expect([await isSilent(complained), await isSilent(bad), await isSilent(back)]).toEqual([true, true, false]);
+      await db.sql`delete from users`;
+      expect(await room.email.dropOld(100)).toBe(2);
     });
   },
 );

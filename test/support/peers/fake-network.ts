@@ -220,7 +220,9 @@ async function whole(request: IncomingMessage): Promise<Buffer> {
 /** What a failed call ended with. */
 export const failureOf = async (
   call: Promise<unknown>,
-): Promise<AppError & { failure?: ProviderFailure; reason?: ProviderReason; retryAfterMs?: number }> => {
+): Promise<
+  AppError & { failure?: ProviderFailure; reason?: ProviderReason; retryAfterMs?: number; isAddressBad?: boolean }
+> => {
   const [outcome] = await Promise.allSettled([call]);
   if (outcome.status === 'fulfilled') throw new Error('The call was expected to fail');
   return outcome.reason as AppError;

@@ -72,6 +72,8 @@ export interface Manifest<F extends Fields = Fields> {
    * and a document does.
    */
   quotaOf?: z.ZodType<Quota>;
+  /** Reads what `errorOf` reads, of a refused mail whose address takes none. */
+  badAddressOf?: z.ZodType;
   /** Reads from the body of a refusal what a person can do about it, where the words of the provider do not say it. */
   adviceOf?: z.ZodType<string>;
   /** Fits the body, as `errorOf` reads it, of a refusal of content that is at the provider already. */

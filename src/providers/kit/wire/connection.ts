@@ -30,6 +30,7 @@ export interface ConnectionOptions {
     | 'quotaOf'
     | 'adviceOf'
     | 'duplicateOf'
+    | 'badAddressOf'
     | 'timeoutMs'
     | 'terse'
   >;
@@ -55,7 +56,12 @@ export interface Connection {
   fail(
     failure: ProviderFailure,
     message: string,
-    more?: { cause?: unknown; reason?: ProviderReason | undefined; retryAfterMs?: number | undefined },
+    more?: {
+      cause?: unknown;
+      reason?: ProviderReason | undefined;
+      retryAfterMs?: number | undefined;
+      isAddressBad?: boolean | undefined;
+    },
   ): ProviderError;
   /** Answers the failure of a call that got no answer, or not a whole one. */
   unanswered(error: unknown, creates: boolean): ProviderError;
@@ -125,10 +131,11 @@ export function openConnection({ manifest, clock, values, token, app, secrets }:
       }
       return call;
     },
-    fail: (failure, message, { cause, reason, retryAfterMs: wait } = {}) =>
+    fail: (failure, message, { cause, reason, retryAfterMs: wait, isAddressBad } = {}) =>
       new ProviderError(failure, clean(`${manifest.title} ${message}`), {
         reason,
         retryAfterMs: wait,
+        isAddressBad,
         ...(cause !== undefined && {
           cause: new Error(clean(cause instanceof Error ? `${cause.name}: ${cause.message}` : 'unknown')),
         }),
@@ -164,6 +171,7 @@ export function openConnection({ manifest, clock, values, token, app, secrets }:
       return connection.fail(failure, `answered ${status}${words(answer)}`, {
         reason: failureReason(failure, { status, isDuplicate }),
         retryAfterMs: waitOf(failure, answer),
+        isAddressBad: manifest.badAddressOf?.safeParse(body).success,
       });
     },
   };

@@ -242,7 +242,11 @@ function cleaned(error: unknown, secrets: Guard['secrets']): unknown {
   const message = redactor(secrets)(error.message);
   return message === error.message
     ? error
-    : new ProviderError(error.failure, message, { reason: error.reason, retryAfterMs: error.retryAfterMs });
+    : new ProviderError(error.failure, message, {
+        reason: error.reason,
+        retryAfterMs: error.retryAfterMs,
+        isAddressBad: error.isAddressBad,
+      });
 }
 
 const isPlain = (member: unknown): member is object =>

@@ -15,6 +15,8 @@ interface SmtpError extends Error {
   code?: string;
   command?: string;
   responseCode?: number;
+  /** The answer of the server. */
+  response?: string;
 }
 
 /** Opens connections to mail servers over nodemailer. `authorities` (PEM) are trusted beside the usual ones. */
@@ -23,7 +25,10 @@ export const openSmtp =
   (server) => {
     const clean = redactor([server.password]);
     const fail = (error: SmtpError): never => {
-      throw new ProviderError(failureOf(error), clean(error.message), { cause: error });
+      throw new ProviderError(failureOf(error), clean(error.message), {
+        cause: error,
+        isAddressBad: isAddressBad(error),
+      });
     };
     let transport: Promise<Transporter> | undefined;
     const connect = () =>
@@ -86,4 +91,20 @@ function failureOf({ code, command, responseCode = 0 }: SmtpError): ProviderFail
   if (responseCode >= 500 && (command === 'RCPT TO' || command === 'DATA')) return 'rejected';
   if (code === 'EAUTH' || code === 'ENOAUTH') return 'reauthorize';
   return 'unavailable';
+}
+
+/** No mailbox, another name, one that has moved, one that is disabled (RFC 3463 3.2, 3.3). */
+const BAD_ADDRESS = new Set(['5.1.0', '5.1.1', '5.1.2', '5.1.3', '5.1.6', '5.1.10', '5.2.1']);
+/** What a server also says by the same codes of senders, whose operator can correct it. */
+const NOT_ITS_ADDRESS = /relay|auth|polic|spam|block|denied/i;
+
+/**
+ * Tells whether a recipient was refused because of the address: by the enhanced status, and where there is none by the
+ * codes of a mailbox (RFC 5321 4.2.3), unless the words are about the sender.
+ */
+export function isAddressBad({ command, responseCode = 0, response = '' }: SmtpError): boolean {
+  if (responseCode < 500 || command !== 'RCPT TO') return false;
+  const [, status] = /^5\d\d[ -](5\.\d{1,3}\.\d{1,3})\b/.exec(response) ?? [];
+  if (status !== undefined) return BAD_ADDRESS.has(status);
+  return [550, 551, 553].includes(responseCode) && !NOT_ITS_ADDRESS.test(response);
 }

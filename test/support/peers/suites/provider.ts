@@ -47,6 +47,8 @@ export interface Refusal {
   /** It refuses content that is there already. */
   reason?: 'duplicate';
   retryAfterMs?: number;
+  /** Of a mail: the address takes none. */
+  isAddressBad?: true;
   /** What the error says, among other words. */
   sentence?: string;
 }
@@ -214,8 +216,8 @@ export function playedCases<A extends AnyAdapter, Port, Fixture extends Provider
       const hidden = [...secretsOf(one), ...(suite.hidesSignatures ? [SIGNATURE] : [])];
       const forms = hidden.flatMap((secret) => [secret, encodeURIComponent(secret), btoa(secret)]);
       expect(forms.filter((form) => shown.includes(form))).toEqual([]);
-      const { failure, reason, retryAfterMs, message } = error;
-      return { failure, reason, retryAfterMs, message, times: asked.length - at };
+      const { failure, reason, retryAfterMs, isAddressBad = false, message } = error;
+      return { failure, reason, retryAfterMs, isAddressBad, message, times: asked.length - at };
     });
   return { now, secretsOf, play, fails };
 }
@@ -305,17 +307,30 @@ export function wireChecks<A extends AnyAdapter, Port, Fixture extends ProviderF
     }
   }
 
-  for (const { name, operation, of, at = 0, says, failure, reason, retryAfterMs, sentence } of fixture.refusals)
+  for (const refusal of fixture.refusals) {
+    const {
+      name,
+      operation,
+      of,
+      at = 0,
+      says,
+      failure,
+      reason,
+      retryAfterMs,
+      isAddressBad = false,
+      sentence,
+    } = refusal;
     add(`${operation}${of === undefined ? '' : ` (${of})`}: ${name} is ${failure}`, async () => {
       const one = fixture.cases.find((each) => each.operation === operation && (of === undefined || each.name === of));
       if (!one) throw new Error(`No case of ${operation} ${of ?? ''} to be refused`);
       const refused = await fails(one, at, says);
-      expect(refused.failure).toBe(failure);
+      expect([refused.failure, refused.isAddressBad]).toEqual([failure, isAddressBad]);
       expect(refused.reason === 'duplicate').toBe(reason === 'duplicate');
       if (sentence !== undefined) expect(refused.message).toContain(sentence);
       // as instants they are nearer by now
       if (retryAfterMs !== undefined) expect(Math.abs(refused.retryAfterMs! - retryAfterMs)).toBeLessThan(MINUTES_5);
     });
+  }
   return checks;
 }
 
