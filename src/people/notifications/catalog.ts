@@ -154,6 +154,14 @@ const CATALOG = {
       'Connect it again, or its posts will wait.',
     ),
   'channel.disabled': (fact) => ofChannel(fact, `${fact.payload.name} is disabled`, DISABLED[fact.payload.reason]),
+  'route.down': ({ entityId, payload: { name, reason } }) => ({
+    category: 'channel_issues',
+    permission: 'channels:update',
+    title: `The route ${name} does not work`,
+    content: sentences(reason, 'What goes over it waits until it works again, or another route is chosen.'),
+    link: { path: '/channels', permission: 'channels:read' },
+    data: { routeId: entityId },
+  }),
   'comment.synced': ({ entityId, payload: { name, count, makers, content, authorName } }) => ({
     category: 'replies',
     makers,

@@ -165,6 +165,8 @@ export const facts = {
   'channel.token_expiring': z.strictObject({ ...channel, reason: z.enum(['7_days', '1_day']), expiresAt: instant }),
   'channel.disabled': z.strictObject({ ...channel, reason: z.enum(['person', 'plan']) }),
   'channel.deleted': z.strictObject({ ...channel, reason: z.enum(['person']) }),
+  /** An egress route that the organization uses does not work any more. The fact's entity is the setting of the route. */
+  'route.down': z.strictObject({ name: z.string(), reason: z.string() }),
   /** Its deliveries have failed so many times in a row; once. The fact's entity is the webhook. */
   'webhook.failing': z.strictObject({
     name: z.string(),

@@ -1,3 +1,4 @@
+import { announce } from '../../platform/outbox/index.ts';
 import type { Sql } from '../../platform/db/index.ts';
 import type { RouteChoice } from './rules.ts';
 
@@ -95,7 +96,10 @@ export interface Checked {
   message: string;
   latencyMs: number;
 }
-/** Writes what a check found; answers what was known before: null, when nothing was. */
+/**
+ * Writes what a check found, and announces that a route of the organization, which was not known to be down, is; answers
+ * what was known before: null, when nothing was.
+ */
 export async function saveCheck(
   sql: Sql,
   orgId: string,
@@ -124,7 +128,24 @@ export async function saveCheck(
         message = excluded.message, latency_ms = excluded.latency_ms, failing_since = case
           when excluded.ok then null
           else coalesce(k.failing_since, now()) end
-    )
+      returning org_id, setting_id
+    ), down as (
+      select w.org_id, s.id, s.name
+      from written w
+      join provider_settings s on s.id = w.setting_id
+      where not ${ok}::boolean
+        and (select ok from before) is distinct from false
+        and (
+          exists (select from organizations o where o.id = w.org_id and o.egress_setting_id = s.id)
+          or exists (
+            select
+            from channels c
+            where c.org_id = w.org_id
+              and c.egress_setting_id = s.id
+              and c.deleted_at is null
+          )
+        )
+    ), ${announce(sql, { 'route.down': { from: sql`down`, payload: { name: sql`name`, reason: sql`${message}::text` } } })}
     select (select ok from before) as before`;
   return row!.before;
 }

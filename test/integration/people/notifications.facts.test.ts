@@ -97,6 +97,12 @@ describe('facts that people are told of', () => {
       () => ({ ...CHANNEL, reason: 'plan' }),
       { rows: HOLDERS, mails: HOLDERS, pushes: HOLDERS },
     ],
+    [
+      'route.down',
+      '[NO14]',
+      () => ({ name: 'Berlin', reason: 'x' }),
+      { rows: HOLDERS, mails: HOLDERS, pushes: HOLDERS },
+    ],
     ['first_comment.failed', '[NO13]', () => postOf({ error: 'x' }), { rows: ALL, mails: ALL, pushes: ALL }],
     ['plug.failed', '[NO13]', () => postOf(PLUG), { rows: ALL, mails: ALL, pushes: ALL }],
     [

@@ -55,6 +55,7 @@ beforeEach(async () => {
   await db.sql`update organizations set egress_setting_id = null`;
   await db.sql`update channels set egress = 'org', egress_setting_id = null`;
   await db.sql`delete from provider_settings`;
+  await db.sql`delete from outbox`;
   orgId = await newOrg();
   proxy = stack.use(await startProxy({ protocol: 'socks5' }));
 });
@@ -84,6 +85,11 @@ const healthOf = async (id: string, org = orgId) =>
   (await egress.overview(org)).routes.find((found) => found.id === id)!;
 const age = (minutes: number) =>
   db.sql`update egress_checks set checked_at = now() - ${minutes}::int * interval '1 minute'`;
+
+const facts = () => db.sql`
+  select org_id, entity_id, payload
+  from outbox
+  where topic = 'route.down'`;
 
 describe('sweep of egress routes', () => {
   test('checks the routes used by an organization or a channel, and no others', async () => {
@@ -153,10 +159,22 @@ describe('sweep of egress routes', () => {
     expect(await look()).toEqual([true]);
     proxy.breaks();
     expect([await look(), await look()]).toEqual([[false, 'down'], [false]]);
+    expect(await facts()).toEqual([
+      { org_id: orgId, entity_id: id, payload: { name: 'Berlin', reason: expect.stringContaining('Berlin') } },
+    ]);
     const { failingSince, exitAddress } = await healthOf(id);
     expect([failingSince, exitAddress]).toEqual([expect.any(Date), '127.0.0.2']);
     proxy.back();
     expect([await look(), await look()]).toEqual([[true, 'up'], [true]]);
+    expect(await facts()).toHaveLength(1);
+  });
+
+  test('tells people of a first check that fails, of a route in use alone', async () => {
+    proxy.breaks();
+    const [used, unused] = [await route(), await route()];
+    await egress.chooseForChannel(orgId, await newChannel(), choiceOf(used), by);
+    for (const id of [used, unused, used]) await egress.check(orgId, id);
+    expect((await facts()).map(({ entity_id }) => entity_id)).toEqual([used]);
   });
 
   test('a route that is disabled, without its version or sealed under another key fails, and the others are checked', async () => {
