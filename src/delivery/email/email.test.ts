@@ -72,6 +72,17 @@ test('the mail about a cancellation names the reason, the person and the organiz
   expect(text).toContain('ann@');
 });
 
+test('several notices say each on a line, and below it all of one that no page shows', () => {
+  const line = (title: string, more: object) => ({ title, content: `${title} said\nand more`, url: PAGE, ...more });
+  const lines = [line('A post', {}), line('News', { isWhole: true }), line('A hint', { url: null })];
+  const data = { name: 'Ann', heading: 'News', groups: [{ orgName: 'Acme', lines, more: 0 }], unsubscribeUrl: URL_OF };
+  const { text, html } = render({ template: 'notification', data }, SITE);
+  expect(text).toContain(
+    `- A post\n  ${PAGE}\n- News\n  > News said\n  > and more\n  ${PAGE}\n- A hint\n  > A hint said\n  > and more`,
+  );
+  expect([html.includes('News said<br>and more'), html.includes('A post said')]).toEqual([true, false]);
+});
+
 test('there is a mail for every kind of mail', () => {
   expect(contentsWith('').map(({ template }) => template)).toEqual(
     MailContent.options.map(({ shape }) => shape.template.value),

@@ -7,7 +7,13 @@ export type MailPart =
   | { button: string; url: string }
   | { heading: string }
   | { quote: readonly string[] }
-  | { links: readonly { label: string; url: string | null }[] };
+  | { links: readonly Link[] };
+/** A line of a list; what is quoted stands below it. */
+interface Link {
+  label: string;
+  url: string | null;
+  quote: readonly string[];
+}
 export interface MailBody {
   subject: string;
   parts: readonly MailPart[];
@@ -51,18 +57,28 @@ function textOf(part: MailPart): string {
   if (typeof part === 'string') return part;
   if ('heading' in part) return `${part.heading}\n${'-'.repeat(Math.min(part.heading.length, 60))}`;
   if ('links' in part)
-    return part.links.map(({ label, url }) => `- ${label}${url === null ? '' : `\n  ${link(url)}`}`).join('\n');
+    return part.links
+      .flatMap(({ label, url, quote }) => [
+        `- ${label}`,
+        ...quote.map((line) => `  > ${line}`),
+        ...(url === null ? [] : [`  ${link(url)}`]),
+      ])
+      .join('\n');
   return 'quote' in part ? part.quote.map((line) => `> ${line}`).join('\n') : `${part.button}:\n${link(part.url)}`;
 }
 
-const htmlOfLink = ({ label, url }: { label: string; url: string | null }): string =>
-  `<li>${url === null ? escapeHtml(label) : `<a href="${escapeHtml(link(url))}">${escapeHtml(label)}</a>`}</li>`;
+const htmlOfQuote = (lines: readonly string[]): string =>
+  `<blockquote style="${QUOTE}">${lines.map(escapeHtml).join('<br>')}</blockquote>`;
+const htmlOfLink = ({ label, url, quote }: Link): string => {
+  const title = url === null ? escapeHtml(label) : `<a href="${escapeHtml(link(url))}">${escapeHtml(label)}</a>`;
+  return `<li>${title}${quote.length > 0 ? htmlOfQuote(quote) : ''}</li>`;
+};
 
 function htmlOf(part: MailPart): string {
   if (typeof part === 'string') return `<p>${escapeHtml(part)}</p>`;
   if ('heading' in part) return `<h2 style="${HEADING}">${escapeHtml(part.heading)}</h2>`;
   if ('links' in part) return `<ul>${part.links.map(htmlOfLink).join('')}</ul>`;
-  if ('quote' in part) return `<blockquote style="${QUOTE}">${part.quote.map(escapeHtml).join('<br>')}</blockquote>`;
+  if ('quote' in part) return htmlOfQuote(part.quote);
   const url = escapeHtml(link(part.url));
   return (
     `<p><a href="${url}" style="${BUTTON}">${escapeHtml(part.button)}</a></p>` +

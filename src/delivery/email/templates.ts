@@ -41,7 +41,17 @@ export const MailContent = z.discriminatedUnion('template', [
     groups: z.array(
       z.object({
         orgName: text,
-        lines: z.array(z.object({ title: text, content: text, url: z.url().nullable() })).max(50),
+        lines: z
+          .array(
+            z.object({
+              title: text,
+              content: text,
+              url: z.url().nullable(),
+              /** Its content stands in the mail among others too; absent in mails of older releases. */
+              isWhole: z.boolean().optional(),
+            }),
+          )
+          .max(50),
         /** Of this organization beyond those. */
         more: z.int(),
       }),

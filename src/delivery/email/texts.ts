@@ -147,7 +147,13 @@ function notices({ orgName, lines, more }: DataOf<'notification'>['groups'][numb
     ];
   return [
     { heading: plain(orgName) },
-    { links: lines.map(({ title, url }) => ({ label: plain(title), url })) },
+    {
+      links: lines.map(({ title, content, url, isWhole = url === null }) => ({
+        label: plain(title),
+        url,
+        quote: isWhole && content !== '' ? plainLines(content) : [],
+      })),
+    },
     ...(more === 0 ? [] : [`And ${more} more.`]),
   ];
 }

@@ -8,7 +8,7 @@ interface Written {
   heading: string;
   groups: readonly {
     orgName: string;
-    lines: readonly { title: string; content: string; link: string | null }[];
+    lines: readonly { category: string; title: string; content: string; link: string | null }[];
     more: number;
   }[];
   /** The categories that its reader is taken off by it, or `digest`. */
@@ -32,7 +32,12 @@ export async function mailOf(
         heading,
         groups: groups.map(({ orgName, lines, more }) => ({
           orgName,
-          lines: lines.map(({ title, content, link }) => ({ title, content, url: link === null ? null : page + link })),
+          lines: lines.map(({ category, title, content, link }) => ({
+            title,
+            content,
+            url: link === null ? null : page + link,
+            ...(category === 'announcements' && { isWhole: true }), // the mail may be the only place with its words
+          })),
           more,
         })),
         unsubscribeUrl: `${backendUrl.replace(/\/$/, '')}/notifications/unsubscribe?token=${token}`,

@@ -36,6 +36,25 @@ const tokenOf = async (person = ann) =>
   new URL((await world.mailsTo(person))[0]!.unsubscribeUrl).searchParams.get('token')!;
 
 describe('bursts', () => {
+  test('keep the words of broadcasts, which may be nowhere else', async () => {
+    for (const title of ['One', 'Two', 'Three']) {
+      const { status } = await world.owner.client.post('/notifications/broadcast', {
+        title,
+        content: `The words of ${title}`,
+        link: '/calendar',
+        target: { type: 'users', userIds: [ann.userId] },
+        channels: ['email'],
+      });
+      expect(status).toBe(200);
+    }
+    await world.forgetMails();
+    await world.closeWindows();
+    expect((await world.mailsTo(ann))[0]!.groups[0]!.lines).toMatchObject([
+      { title: 'Two', content: 'The words of Two', isWhole: true },
+      { title: 'Three', content: 'The words of Three', isWhole: true },
+    ]);
+  });
+
   test('the first mail goes at once, and what follows within ten minutes is one with a count', async () => {
     await hear(1);
     expect(await headings()).toEqual(['Published on Channel 0']);
