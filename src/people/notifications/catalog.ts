@@ -62,6 +62,7 @@ const ofAnalytics = {
 type Decided = Fact<'post.approved' | 'post.rejected'>;
 type PostFact = Fact<
   | 'post.published'
+  | 'post.missed'
   | 'post.failed'
   | 'post.unconfirmed'
   | 'first_comment.failed'
@@ -107,7 +108,7 @@ const ENDS = {
   unknown: 'Nobody knows how it ended: ',
 } as const;
 
-/** Every fact that people are told of: a line for its topic, with its text. */
+/** Every fact that people are told of: a line for its topic, with its text; null where nobody is told. */
 const CATALOG = {
   'post.published': (fact) => ({
     category: 'post_published',
@@ -116,6 +117,10 @@ const CATALOG = {
     ...ofPost(fact),
   }),
   'post.failed': (fact) => failed(fact, 'A post was not published on', fact.payload.error),
+  'post.missed': (fact) =>
+    fact.payload.state === 'ERROR'
+      ? null // also told by `post.failed`
+      : failed(fact, 'A post goes out late on', 'The service was down when it was due.'),
   'post.unconfirmed': (fact) =>
     failed(
       fact,
@@ -249,11 +254,11 @@ const CATALOG = {
     link: { path: '/media', permission: 'media:read' },
     data: { jobId: entityId, state },
   }),
-} as const satisfies { [T in Topic]?: (fact: Fact<T>) => Told };
+} as const satisfies { [T in Topic]?: (fact: Fact<T>) => Told | null };
 
 type ToldTopic = keyof typeof CATALOG;
 export const TOLD_TOPICS = Object.keys(CATALOG) as readonly ToldTopic[]; // of the object above
-export function toldOf(fact: Fact<ToldTopic>): Told {
-  const tell = CATALOG[fact.topic] as (fact: Fact) => Told; // of the topic that its key names
+export function toldOf(fact: Fact<ToldTopic>): Told | null {
+  const tell = CATALOG[fact.topic] as (fact: Fact) => Told | null; // of the topic that its key names
   return tell(fact);
 }

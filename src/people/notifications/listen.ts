@@ -17,7 +17,10 @@ export const notificationsListener = (deps: NotificationsDeps): Listener =>
     topics: TOLD_TOPICS,
     lookMs: 1_000, // people do not notice
     async hear(tx, facts, _wake, afterCommit) {
-      const heard = facts.map((fact) => ({ fact, told: toldOf(fact) }));
+      const heard = facts.flatMap((fact) => {
+        const told = toldOf(fact);
+        return told ? [{ fact, told }] : [];
+      });
       const people = Map.groupBy(await findPeople(tx, wantedBy(heard)), ({ orgId }) => orgId);
       const readers = await deliver(
         deps,

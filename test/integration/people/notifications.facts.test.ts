@@ -86,6 +86,12 @@ describe('facts that people are told of', () => {
       { rows: ALL, mails: ALL, pushes: ALL },
     ],
     [
+      'post.missed',
+      '[NO13, S126]',
+      () => postOf({ state: 'QUEUE', detail: 'scheduled', policy: 'publish' }),
+      { rows: ALL, mails: ALL, pushes: ALL },
+    ],
+    [
       'channel.refresh_needed',
       '[NO14]',
       () => ({ ...CHANNEL, reason: 'x' }),
@@ -154,6 +160,16 @@ describe('facts that people are told of', () => {
   ] as const)('%s reaches its people by the ways of its category %s', async (topic, _, payload, reached) => {
     await world.hear([fact(topic, payload())]);
     expect(await told()).toEqual(reached);
+  });
+
+  test('a missed post that was given up is told once, as one that failed', async () => {
+    await world.hear([
+      fact('post.missed', postOf({ state: 'ERROR', detail: 'missed', policy: 'ask' })),
+      fact('post.failed', postOf(FAILED)),
+    ]);
+    expect((await world.rowsOf(maker)).map(({ title }) => title)).toEqual([
+      expect.stringMatching(/^A post was not published on/),
+    ]);
   });
 
   test('a custom role is told by what it grants, and gets a link only to pages that it may open', async () => {
