@@ -5,7 +5,7 @@ import { startSandbox } from '../../../sandbox/index.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { startReceiver } from '../../support/wire/receiver.ts';
 import { settles } from '../../support/wire/settles.ts';
-import { collectAll, daysAgo, seedPost } from '../../support/worlds/analytics.ts';
+import { collectAll, daysAgo, gapsOf, seedPost } from '../../support/worlds/analytics.ts';
 import { noEngine } from '../../support/worlds/app.ts';
 import type { SignedUp } from '../../support/worlds/app.ts';
 import { type Product, wholeProduct } from '../../support/worlds/product.ts';
@@ -73,6 +73,7 @@ describe('the sandbox network', () => {
 });
 
 describe('X', () => {
+  let gaps: Awaited<ReturnType<typeof gapsOf>>;
   /** What X is asked in one night of a channel with so many posts, under these settings. */
   async function askedOf(posts: number, env: Record<string, string>): Promise<string[]> {
     await using db = await testDatabase();
@@ -97,12 +98,14 @@ describe('X', () => {
     for (let n = 0; n < posts; n++)
       await seedPost(db.sql, { orgId, channelId, ago: 1 + (n % 30), release: `${20_000 + n}` });
     await collectAll(world);
+    gaps = await gapsOf(db.sql, channelId);
     return x.ledger.map(({ path }) => path.replace(/\?.*/, ''));
   }
 
   test('is asked for the channel and for its posts, a hundred at once, ten times at most or as often as X_ANALYTICS_MAX_PAGE_DEPTH says [AN5]', async () => {
-    expect(await askedOf(250, {})).toEqual(['/users/me', '/tweets', '/tweets', '/tweets']);
+    expect([await askedOf(250, {}), gaps]).toEqual([['/users/me', '/tweets', '/tweets', '/tweets'], []]);
     expect(await askedOf(250, { X_ANALYTICS_MAX_PAGE_DEPTH: '2' })).toEqual(['/users/me', '/tweets', '/tweets']);
+    expect(gaps).toEqual([{ date: daysAgo(1), reason: 'Only 200 posts are read on one day, and it has more' }]);
     expect(await askedOf(1_001, {})).toEqual(['/users/me', ...Array.from({ length: 10 }, () => '/tweets')]);
   });
 

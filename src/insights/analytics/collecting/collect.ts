@@ -20,12 +20,15 @@ const AGAIN_MS = 3_600_000;
 /** Calls for counts of posts in one collection of a channel, and how long they may take. */
 const MOST_PAGES = 300;
 const PATIENCE_MS = 5 * 60_000;
+/** So often a page that is refused is halved in one collection of a channel. */
+const MOST_HALVINGS = 16;
 /** Posts whose counts are read in one call, whatever the network takes, and written in one statement. */
 const MOST_AT_ONCE = 1_000;
 
 type Failed = NonNullable<Awaited<ReturnType<AnalyticsDeps['posts']['readWithoutSlot']>>>;
+const TOO_SLOW: Failed = { kind: 'unavailable', message: 'The network took too long for all posts' };
 /** What became of a channel. `flows`: its posts were read, and these are to be derived from them. */
-type Read = { failed: Failed | undefined; flows: readonly string[] } | 'not wanted';
+type Read = (ReadPosts & { flows: readonly string[] }) | 'not wanted';
 
 interface Reading {
   collection: Collection;
@@ -56,13 +59,14 @@ async function read(deps: AnalyticsDeps, collection: Collection, inQueue: InQueu
   const reading = { collection, adapter, caller, inQueue };
   const days = await readDays(deps, reading);
   if (days.failed && !isOfThisCall(days.failed)) return { ...days, flows: [] };
-  const failed = await readPosts(deps, reading);
+  const { failed, gap } = await readPosts(deps, reading);
   if (failed) return { failed, flows: [] };
-  return { failed: days.failed, flows: FLOWS.filter((metric) => !days.own.has(metric)) };
+  return { failed: days.failed, gap, flows: FLOWS.filter((metric) => !days.own.has(metric)) };
 }
 
 /** The network is there, and has no such answer. */
-const isOfThisCall = ({ kind }: Failed): boolean => kind === 'rejected' || kind === 'unsupported';
+const isOfThisCall = (failed: Failed): failed is Exclude<Failed, { kind: 'paced' }> =>
+  failed.kind === 'rejected' || failed.kind === 'unsupported';
 
 async function readDays(
   { posts, clock, sql, log }: AnalyticsDeps,
@@ -82,48 +86,68 @@ async function readDays(
   return { own, failed };
 }
 
-/** Reads the counts of the channel's posts, as many as the network takes in a call; undefined: all that can be had. */
-async function readPosts(
-  deps: AnalyticsDeps,
-  { collection, adapter, caller, inQueue }: Reading,
-): Promise<Failed | undefined> {
+interface ReadPosts {
+  failed: Failed | undefined;
+  /** Why posts were left out that nobody tries again today. */
+  gap?: string | undefined;
+}
+/**
+ * Reads the counts of the channel's posts, as many as the network takes in a call. A page that the network refuses is
+ * halved, so that a post for which it does takes no other with it.
+ */
+async function readPosts(deps: AnalyticsDeps, { collection, adapter, caller, inQueue }: Reading): Promise<ReadPosts> {
   const { sql, clock, posts, postDaysBack, mostPages } = deps;
-  if (!adapter.metrics) return undefined;
+  if (!adapter.metrics) return { failed: undefined };
   const atOnce = Math.min(adapter.metricsAtOnce ?? 1, MOST_AT_ONCE);
   const limit = atOnce * Math.min(mostPages[adapter.id] ?? MOST_PAGES, MOST_PAGES);
-  const wanted = await inQueue(() => findReleasedPosts(sql, collection, { daysBack: postDaysBack, limit }));
+  const found = await inQueue(() => findReleasedPosts(sql, collection, { daysBack: postDaysBack, limit: limit + 1 }));
+  const wanted = found.slice(0, limit);
   const ids = new Map(wanted.map(({ id, release }) => [release.id, id]));
   const counted = new Map<string, CountedPost>();
   const keep = async () => {
     if (counted.size > 0) await inQueue(() => upsertPostDays(sql, collection, [...counted.values()]));
     counted.clear();
   };
-  const since = clock.monotonic();
-  for (let at = 0; at < wanted.length && clock.monotonic() - since < PATIENCE_MS; at += atOnce) {
-    const page: Published[] = wanted.slice(at, at + atOnce).map(({ release }) => release);
+  const met = { answers: 0, halvings: 0, refusal: undefined as string | undefined };
+  async function readPage(page: readonly Published[]): Promise<Failed | undefined> {
     const failed = await posts.readWithoutSlot(caller, async ({ social }) => {
-      for (const { id: release, counts } of (await social.metrics?.(page)) ?? []) {
+      for (const { id: release, counts } of (await social.metrics?.([...page])) ?? []) {
         const id = ids.get(release);
         if (id !== undefined) counted.set(id, { id, counts: countsOfPost(counts) });
       }
+      met.answers += 1;
     });
-    const isEnd = failed && !isOfThisCall(failed);
-    if (isEnd || counted.size >= MOST_AT_ONCE) await keep();
-    if (isEnd) return failed;
+    if (!failed || !isOfThisCall(failed)) return failed;
+    met.refusal = failed.message;
+    if (page.length === 1 || failed.kind !== 'rejected' || met.halvings === MOST_HALVINGS) return undefined;
+    met.halvings += 1;
+    const half = Math.ceil(page.length / 2);
+    return (await readPage(page.slice(0, half))) ?? (await readPage(page.slice(half)));
+  }
+  const since = clock.monotonic();
+  for (let at = 0; at < wanted.length; at += atOnce) {
+    const failed =
+      clock.monotonic() - since < PATIENCE_MS
+        ? await readPage(wanted.slice(at, at + atOnce).map(({ release }) => release))
+        : TOO_SLOW;
+    if (failed || counted.size >= MOST_AT_ONCE) await keep();
+    if (failed) return { failed };
   }
   await keep();
-  return undefined;
+  if (met.answers === 0 && met.refusal !== undefined) return { failed: undefined, gap: met.refusal };
+  const gap = `Only ${limit} posts are read on one day, and it has more`;
+  return { failed: undefined, ...(found.length > limit && { gap }) };
 }
 
 async function settle({ sql, channels }: AnalyticsDeps, collection: Collection, done: Read): Promise<void> {
   const { orgId, channelId, channel, failures } = collection;
   if (done === 'not wanted') return endCollection(sql, collection, { flows: [] });
-  const { failed, flows } = done;
+  const { failed, gap, flows } = done;
   if (failed?.kind === 'paced')
     return void (await postponeCollection(sql, collection, { ms: failed.againMs, failures }));
   if (failed?.kind === 'reauthorize' && channel)
     await channels.needsLogin(orgId, channelId, failed.message, channel.credentials);
   else if (failed && failures < MORE_TRIES)
     return void (await postponeCollection(sql, collection, { ms: AGAIN_MS, failures: failures + 1 }));
-  await endCollection(sql, collection, { flows, reason: failed?.message });
+  await endCollection(sql, collection, { flows, reason: failed?.message ?? gap });
 }

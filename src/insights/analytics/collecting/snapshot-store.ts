@@ -41,7 +41,10 @@ export interface ReleasedPost {
   release: { id: string; url: string; saved?: unknown };
 }
 
-/** The posts of a channel that were published on a day and those before it, the newest first. */
+/**
+ * The posts of a channel that were published on a day and those before it, the newest first: those without counts of
+ * that day before the others, so that a retry goes on where a try ended.
+ */
 export const findReleasedPosts = (
   sql: Sql,
   { orgId, channelId, day }: CollectionKey,
@@ -56,7 +59,12 @@ export const findReleasedPosts = (
     and p.published_at >= (${day}::date - ${daysBack - 1}::int)::timestamp at time zone 'UTC'
     and p.published_at < (${day}::date + 1)::timestamp at time zone 'UTC'
     and p.release_id <> ''
-  order by p.published_at desc
+  order by exists (
+      select
+      from analytics_post_days d
+      where d.post_id = p.id
+        and d.date = ${day}::date
+    ), p.published_at desc
   limit ${limit}`;
 
 export interface CountedPost {
