@@ -14,7 +14,7 @@ import { type Approvals, openAuth, type ProgramSpending } from './auth/index.ts'
 import { environmentLogins, openFederatedLogin } from './federated-login/index.ts';
 import { openIdentity, setupTokenOf } from './identity/index.ts';
 import { forgetInvitations, openMembers } from './members/index.ts';
-import { notificationsListener, openLive, openNotifications } from './notifications/index.ts';
+import { notificationsListener, openLive, openNotifications, rescheduleWindows } from './notifications/index.ts';
 import { type Endings, openOrganizations } from './organizations/index.ts';
 
 export interface PeopleNeeds {
@@ -70,6 +70,7 @@ export async function openPeopleWing({
         errors: await errors.forgetMentions(transaction, addresses),
       };
     },
+    noticesChanged: rescheduleWindows,
     urlOfPicture: ports.urlOfPicture,
     log: logs.of('identity'),
   });

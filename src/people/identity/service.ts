@@ -101,6 +101,8 @@ interface IdentityDeps {
     transaction: Sql,
     people: readonly { email: string; deletedAt: Date }[],
   ) => Promise<Record<string, number>>;
+  /** Told in the transaction that the preferences of a user, or the zone that they are read in, have changed. */
+  noticesChanged: (transaction: Sql, userId: string) => Promise<void>;
   /** The public address of a stored picture. */
   urlOfPicture: (storageKey: string) => string;
   log: Pick<Log, 'warn'>;
@@ -249,7 +251,7 @@ const profile = async ({ sql }: IdentityDeps, userId: string): Promise<profiles.
 
 /** Changes the profile; what is absent stays. The picture must be an image of an org of the user, or the one of now. */
 async function updateProfile(
-  { sql, urlOfPicture }: IdentityDeps,
+  { sql, urlOfPicture, noticesChanged }: IdentityDeps,
   userId: string,
   { pictureId, ...texts }: ProfileChange,
 ): Promise<profiles.ProfileRow> {
@@ -260,18 +262,28 @@ async function updateProfile(
     if (key === undefined) throw invalidField('pictureId', 'no such picture', 'unknown_id');
     picture = { id: pictureId, url: urlOfPicture(key) };
   }
-  return found(await profiles.updateProfile(sql, userId, texts, picture));
+  if (texts.timezone === undefined) return found(await profiles.updateProfile(sql, userId, texts, picture));
+  return sql.begin(async (tx) => {
+    const profile = found(await profiles.updateProfile(tx, userId, texts, picture));
+    await noticesChanged(tx, userId);
+    return profile;
+  });
 }
 
 const preferences = async ({ sql }: IdentityDeps, userId: string): Promise<Preferences> =>
   completePreferences(found(await profiles.preferencesOf(sql, userId)).preferences);
 
-const updatePreferences = ({ sql }: IdentityDeps, userId: string, change: PreferencesChange): Promise<Preferences> =>
+const updatePreferences = (
+  { sql, noticesChanged }: IdentityDeps,
+  userId: string,
+  change: PreferencesChange,
+): Promise<Preferences> =>
   sql.begin(async (tx) => {
     const { preferences: chosen } = found(await profiles.preferencesOf(tx, userId, { lock: true }));
     const merged = merge(chosen, change);
     if (!change.unsubscribed) checkCategories(chosen, merged); // a mail can be refused by whoever has chosen much
     await profiles.keepPreferences(tx, userId, merged);
+    await noticesChanged(tx, userId);
     return completePreferences(merged);
   });
 

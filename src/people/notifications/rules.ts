@@ -68,6 +68,17 @@ export function waysOf(
   return { email: master.email && email, push: master.push && push, inApp: master.inApp && inApp };
 }
 
+/** When a window that is open would end if it was opened now; undefined: never, as its lines are not wanted. */
+export function windowEnd(
+  kind: string,
+  { digest, quietHours }: Preferences,
+  { now, zone }: { now: number; zone: PersonZone },
+): number | undefined {
+  if (kind !== 'digest') return afterQuiet(kind.startsWith('burst') ? now + BURST_MS : now, quietHours, zone);
+  if (digest === 'Never') return undefined;
+  return afterQuiet(digest === 'Instant' ? now : digestEnd(digest, now, zone), quietHours, zone);
+}
+
 /** When a mail of a category leaves: `burst`: at once, unless one has just gone; undefined: never. */
 export function mailWindow(
   { digest, quietHours }: Preferences,

@@ -31,6 +31,36 @@ export const openWindows = (sql: Sql, windows: readonly (WindowKey & { dueAt: nu
     set due_at = least(w.due_at, excluded.due_at)
   returning user_id as "userId", kind, xmax = 0 as "isNew"`;
 
+/** A window of a person, with what its end follows from. */
+interface OpenWindow {
+  kind: string;
+  chosen: PreferencesChange;
+  timezone: string;
+  now: Date;
+}
+/** The open windows of a person, locked in order of kind. */
+export const lockWindowsOf = (sql: Sql, userId: string) => sql<OpenWindow[]>`/* all orgs */
+  select w.kind, p.notification_preferences as chosen, p.timezone, now() as now
+  from notification_windows w
+  join user_profiles p on p.user_id = w.user_id
+  where w.user_id = ${userId}
+  order by w.kind
+  for update of w`;
+
+/** Ends windows of a person earlier, where they end later than that. */
+export const endWindowsEarlier = (
+  sql: Sql,
+  userId: string,
+  windows: readonly { kind: string; dueAt: number }[],
+) => sql`/* all orgs */
+  update notification_windows w
+  set due_at = t.due_at
+  from unnest(${windows.map(({ kind }) => kind)}::text[],
+    ${windows.map(({ dueAt }) => new Date(dueAt).toISOString())}::timestamptz[]) as t (kind, due_at)
+  where w.user_id = ${userId}
+    and w.kind = t.kind
+    and w.due_at > t.due_at`;
+
 export const insertLines = (sql: Sql, lines: readonly WindowLine[]) => sql`/* all orgs */
   insert into notification_lines (user_id, kind, org_id, category, title, content, link)
   select *

@@ -150,6 +150,28 @@ describe('digests', () => {
     expect(window!.dueAt.getUTCDay()).toBe(0); // Sunday there is Monday in Tokyo
   });
 
+  test('that are open end earlier by a change of frequency, zone or quiet hours, and never later [S238]', async () => {
+    const hours = async () => Math.round(((await windows())[0]!.dueAt.getTime() - Date.now()) / 3_600_000);
+    const wish = (change: object) => ann.client.put('/notifications/preferences', change);
+    await world.wish(ann, { digest: 'Weekly' });
+    await hear(1);
+    await world.sql`update notification_windows set due_at = now() + interval '6 days'`;
+    expect((await wish({ digest: 'Daily' })).status).toBe(200);
+    const daily = await hours();
+    expect(daily).toBeLessThanOrEqual(24);
+    await wish({ digest: 'Weekly' });
+    await wish({ digest: 'Never' });
+    expect(await hours()).toBe(daily);
+    await wish({ digest: 'Daily' });
+    await world.sql`update notification_windows set due_at = now() + interval '6 days'`;
+    expect((await ann.client.post('/user/personal', { name: 'Ann', timezone: 'Asia/Tokyo' })).status).toBe(200);
+    expect(await hours()).toBeLessThanOrEqual(24);
+    await wish({ digest: 'Instant' });
+    expect(await hours()).toBeLessThanOrEqual(0);
+    await world.closeWindows(() => undefined); // due without a notice that follows
+    expect(await headings()).toHaveLength(1);
+  });
+
   test('each notice is in one mail, whatever the frequency becomes', async () => {
     await world.wish(ann, { digest: 'Weekly' });
     await hear(1, { channelName: 'A' });
@@ -211,8 +233,13 @@ describe('quiet hours', () => {
     expect((await ann.client.get('/notifications/preferences')).body.quietHours).toEqual(span(2, 4));
     await hear(1);
     expect(await headings()).toHaveLength(1);
+    await world.sql`update user_profiles set notification_preferences = ${world.sql.json({ quietHours: span(-2, 4) })}`;
+    await hear(2);
+    expect(await headings()).toHaveLength(1);
     await world.wish(ann, { quietHours: null });
     expect((await ann.client.get('/notifications/preferences')).body.quietHours).toBeNull();
+    await world.closeWindows(() => undefined); // what waited for their end
+    expect(await headings()).toHaveLength(2);
   });
   test.each([
     [{ quietHours: { from: '24:00', to: '07:00' } }, 'quietHours.from'],
