@@ -48,6 +48,7 @@ describe('digestEnd', () => {
 
 describe('afterQuiet', () => {
   const night = { from: '22:00', to: '07:00' };
+  const TWICE = { from: '22:00', to: '02:30' };
   test.each([
     ['over midnight, before it', night, 'UTC', '2026-01-05T23:00:00Z', '2026-01-06T07:00:00.000Z'],
     ['over midnight, after it', night, 'UTC', '2026-01-06T06:59:00Z', '2026-01-06T07:00:00.000Z'],
@@ -55,6 +56,11 @@ describe('afterQuiet', () => {
     ['their beginning is', night, 'UTC', '2026-01-06T22:00:00Z', '2026-01-07T07:00:00.000Z'],
     ['within a day', { from: '12:00', to: '13:00' }, 'UTC', '2026-01-06T12:30:00Z', '2026-01-06T13:00:00.000Z'],
     ['in the zone of the person', night, 'America/New_York', '2026-01-06T04:00:00Z', '2026-01-06T12:00:00.000Z'],
+    // 02:00 to 03:00 is there twice in Berlin, at first until 01:00Z
+    ['at first', TWICE, 'Europe/Berlin', '2026-10-25T00:10:00Z', '2026-10-25T00:30:00.000Z'],
+    ['between', TWICE, 'Europe/Berlin', '2026-10-25T00:40:00Z', '2026-10-25T00:40:00.000Z'],
+    ['in the hour again', TWICE, 'Europe/Berlin', '2026-10-25T01:10:00Z', '2026-10-25T01:30:00.000Z'],
+    ['after it', TWICE, 'Europe/Berlin', '2026-10-25T01:30:00Z', '2026-10-25T01:30:00.000Z'],
     ['none', null, 'UTC', '2026-01-06T23:00:00Z', '2026-01-06T23:00:00.000Z'],
   ] as const)('%s', (_, quiet, timezone, now, end) => {
     expect(iso(afterQuiet(at(now), quiet, zoneOfPerson(timezone)))).toBe(end);

@@ -12,7 +12,8 @@ const BURST_MS = 10 * MINUTE;
 /** The clocks of a person: what they show is milliseconds, written as if it were UTC. */
 interface PersonZone {
   localOf(instant: number): number;
-  instantOf(local: number): number;
+  /** Of two the first, unless the last is asked for. */
+  instantOf(local: number, which?: 'first' | 'last'): number;
 }
 
 /** The zone of a person; of one that this platform does not know, UTC. */
@@ -20,7 +21,7 @@ export function zoneOfPerson(timezone: string): PersonZone {
   const name = isTimezone(timezone) ? timezone : 'UTC';
   return {
     localOf: (instant) => Date.parse(`${localTimeOf(new Date(instant), name)}Z`),
-    instantOf: (local) => instantOfLocal(new Date(local).toISOString().slice(0, -1), name).getTime(),
+    instantOf: (local, which) => instantOfLocal(new Date(local).toISOString().slice(0, -1), name, which).getTime(),
   };
 }
 
@@ -51,7 +52,9 @@ export function afterQuiet(instant: number, quiet: QuietHours | null, zone: Pers
   const local = zone.localOf(instant);
   const time = local - dayOf(local);
   const isQuiet = from < to ? time >= from && time < to : time >= from || time < to;
-  return isQuiet ? firstAfter(instant, zone, to, [0, 1, 2]) : instant;
+  if (!isQuiet) return instant;
+  const again = zone.instantOf(dayOf(local) + to, 'last'); // an hour that the clocks show twice is quiet twice
+  return Math.min(firstAfter(instant, zone, to, [0, 1, 2]), again > instant ? again : Infinity);
 }
 
 /**

@@ -28,12 +28,14 @@ export const localTimeOf = (instant: Date, timezone: string): string =>
     .toString({ fractionalSecondDigits: 3 });
 
 /**
- * Finds the instant at which the clocks of a zone show a local time: of two the first; a time that they skip moves
- * forward by what they skip.
+ * Finds the instant at which the clocks of a zone show a local time: of two the first, or the last; a time that they
+ * skip moves forward by what they skip.
  */
-export const instantOfLocal = (local: string, timezone: string): Date =>
+export const instantOfLocal = (local: string, timezone: string, which: 'first' | 'last' = 'first'): Date =>
   new Date(
-    Temporal.PlainDateTime.from(local).toZonedDateTime(timezone, { disambiguation: 'compatible' }).epochMilliseconds,
+    Temporal.PlainDateTime.from(local).toZonedDateTime(timezone, {
+      disambiguation: which === 'first' ? 'compatible' : 'later',
+    }).epochMilliseconds,
   );
 
 /** To find the changes of a zone's clocks costs as much as so many local times. */
