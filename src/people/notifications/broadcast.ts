@@ -1,5 +1,6 @@
 import { keepAnswer, type KeptAnswer } from '../../platform/db/index.ts';
 import { isId, newId } from '../../platform/kernel/index.ts';
+import { linkTo } from './catalog.ts';
 import { deliver } from './deliver.ts';
 import type { NotificationsDeps } from './deps.ts';
 import { findTargets } from './people-store.ts';
@@ -36,7 +37,7 @@ export async function broadcast(
         category: 'announcements',
         title,
         content,
-        link: link === null ? null : { path: link, permission: 'notifications:read' },
+        link: link === null ? null : linkTo(link),
         data: {},
         to,
         ways: {

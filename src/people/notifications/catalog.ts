@@ -1,12 +1,19 @@
 import { contentToText } from '../../platform/content/index.ts';
 import type { Fact, Topic } from '../../platform/outbox/index.ts';
 import { isMetric, METRICS } from '../../providers/registry/index.ts';
-import type { Permission } from '../access/index.ts';
+import { type Permission, RESOURCES } from '../access/index.ts';
 
 /** A page of the console, and the permission without which nobody may open it. */
 export interface ConsoleLink {
   path: string;
   permission: Permission;
+}
+/** The page behind a path that somebody gave, by the resource that the path begins with. */
+export function linkTo(path: string): ConsoleLink {
+  const [, first = ''] = new URL(path, 'https://console.invalid').pathname.split('/');
+  const page = first === 'calendar' ? 'posts' : first.replaceAll('-', '_');
+  const resource = RESOURCES.find((one) => one === page) ?? 'notifications';
+  return { path, permission: `${resource}:read` };
 }
 /**
  * What a fact tells people, and whom: the maker or the makers, who an owner stands in for when all are gone, and those

@@ -181,6 +181,22 @@ describe('POST /notifications/broadcast', () => {
     expect([(await world.rowsOf(ann)).length, (await world.mailsTo(ann)).length]).toEqual([2, 1]);
   });
 
+  test('has its link for readers who may open that page [NO18, S179]', async () => {
+    const links = async () => (await Promise.all([world.owner, bob].map(world.rowsOf))).map((rows) => rows[0]!.link);
+    for (const [link, mayBob] of [
+      ['/billing/invoices', false],
+      ['/api-keys', false],
+      ['/x/../billing', false],
+      ['/brand-kits?x=1', true],
+      ['/calendar', true],
+      ['/', true],
+    ] as const) {
+      await emptyTables(world.sql, 'notifications');
+      await send({ ...BODY, link, channels: ['in-app'] });
+      expect(await links()).toEqual([link, mayBob ? link : null]);
+    }
+  });
+
   test('reaches those of roles, and of a list of users [NO9, S179]', async () => {
     expect((await send({ ...BODY, target: { type: 'roles', roles: ['editor', 'viewer', 'x'] } })).body.recipients).toBe(
       1,
