@@ -38,7 +38,12 @@ export function openPush({ sql, clock, outbound, fcm, vapid, log, events }: Push
       if (ways.length > 0 && pushes.length > 0) await store.insertPushes(transaction, pushes, ways);
     },
     /** Gives up what waited for an hour, at most `limit`; answers how many. */
-    dropOld: (limit: number): Promise<number> => store.dropOldPushes(sql, limit),
+    async dropOld(limit: number): Promise<number> {
+      const dropped = await store.dropOldPushes(sql, limit);
+      const reason = 'It waited for an hour';
+      for (const { id } of dropped) events.pushAttempted({ pushId: id, outcome: 'dropped', reason });
+      return dropped.length;
+    },
     /** Sends what is queued until it is disposed of; undefined where nothing is pushed. */
     startSender(options: { restMs?: number } = {}): AsyncDisposable | undefined {
       if (ways.length === 0) return undefined;

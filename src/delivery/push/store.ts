@@ -152,21 +152,19 @@ export const deletePush = groupCommit<string, void>(async (sql, ids) => {
   return ids.map(() => undefined);
 }, TOGETHER);
 
-/** Gives up pushes that waited for an hour: they are worth nothing any more. At most `limit`; answers how many. */
-export async function dropOldPushes(sql: Sql, limit: number): Promise<number> {
-  const { count } = await sql`/* all orgs */
-    delete from pushes
-    where id = any(array(
-      select id
-      from pushes
-      where created_at < now() - interval '1 hour'
-      order by created_at
-      limit ${limit}
-      for update
-      skip locked
-    ))`;
-  return count;
-}
+/** Gives up pushes that waited for an hour: they are worth nothing any more. At most `limit`; answers which. */
+export const dropOldPushes = (sql: Sql, limit: number) => sql<{ id: string }[]>`/* all orgs */
+  delete from pushes
+  where id = any(array(
+    select id
+    from pushes
+    where created_at < now() - interval '1 hour'
+    order by created_at
+    limit ${limit}
+    for update
+    skip locked
+  ))
+  returning id`;
 
 /** Lets a push wait for its next attempt, together with others. */
 export const retryPush = groupCommit<Pick<ClaimedPush, 'id' | 'attempts'> & { inMs: number }, void>(

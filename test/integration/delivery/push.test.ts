@@ -327,6 +327,19 @@ describe('a push', () => {
   });
 });
 
+test('a push that waited for an hour is given up, and counted as one', async () => {
+  await world.device(ann);
+  await world.hear([alert()]);
+  const [{ id }] = (await world.sql<{ id: string }[]>`
+    update pushes
+    set created_at = now() - interval '61 minutes'
+    returning id`) as unknown as [{ id: string }];
+  expect([await world.context.push.dropOld(10), await world.context.push.dropOld(10)]).toEqual([1, 0]);
+  expect(world.app.log.all.map(({ detail }) => detail as { event?: string; pushId?: string })).toContainEqual(
+    expect.objectContaining({ event: 'push.dropped', pushId: id }),
+  );
+});
+
 describe('without one of the three settings', () => {
   test.each(Object.keys(FCM))('%s, nothing is pushed [NO30]', async (missing) => {
     await using app = await testApp({ sql: world.sql, env: { ...FCM, [missing]: '' } });
