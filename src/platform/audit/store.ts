@@ -76,6 +76,8 @@ export async function dropOldAudit(sql: Database, days: number, limit: number): 
         where at < now() - ${days}::int * interval '1 day'
         order by at
         limit ${limit}
+        for update
+        skip locked
       ))`,
   );
   return count;
@@ -96,7 +98,10 @@ export async function forgetOldCallers(sql: Database, days: number, limit: numbe
         from audit_log
         where ip is not null and at < now() - ${days}::int * interval '1 day'
         order by at
-        limit ${limit}))`,
+        limit ${limit}
+        for update
+        skip locked
+      ))`,
   );
   return count;
 }

@@ -93,6 +93,8 @@ export function openErrorLog({
           where at < now() - ${retentionDays}::int * interval '1 day'
           order by at
           limit ${limit}
+          for update
+          skip locked
         ))`;
       return count;
     },

@@ -25,13 +25,15 @@ export const postsRetention = retentionRule(
 export async function dropDeletedPosts(sql: Sql, days: number, limit: number): Promise<number> {
   const rows = await sql`/* all orgs */
     delete from posts p
-    where p.id in (
+    where p.id = any(array(
       select p.id
       from posts p
       where ${isForgettable(sql, days)}
       order by p.deleted_at
       limit ${limit}
-    )
+      for update of p
+      skip locked
+    ))
       and p.deleted_at < now() - make_interval(days => ${days}) -- it may have been restored meanwhile
     returning 1`;
   return rows.length;

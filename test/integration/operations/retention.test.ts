@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { setTimeout } from 'node:timers/promises';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { dropDeletedPosts } from '../../../src/publishing/posts/retention.ts';
 import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
@@ -83,6 +84,58 @@ describe('deleted posts', () => {
     while ((await dropDeletedPosts(db.sql, 30, 500)) > 0);
     expect(await left('posts', ann)).toEqual([]);
   });
+});
+
+describe('a row that somebody else holds', () => {
+  const idOf = async (rows: PromiseLike<readonly { id: string }[]>) => (await rows)[0]!.id;
+  const sweep = (name: string) => () => app.context.sweeps.find((one) => one.name === name)!.run(500);
+  const CASES: Record<string, { add(): Promise<string>; drop(): Promise<number> }> = {
+    emails: {
+      add: () =>
+        idOf(db.sql<{ id: string }[]>`
+          insert into emails (id, to_address, template, provider_id, provider_version, status, created_at)
+          values (${newId()}, 'a@example.com', 'activation', 'smtp', 'v1', 'sent', now() - interval '9 years')
+          returning id`),
+      drop: sweep('emails'),
+    },
+    errors: {
+      add: () =>
+        idOf(db.sql<{ id: string }[]>`
+          insert into errors (incarnation, room, message, at)
+          values ('x', 'x', 'x', now() - interval '9 years')
+          returning id::text`),
+      drop: sweep('errors'),
+    },
+    audit_log: {
+      add: () =>
+        idOf(db.sql<{ id: string }[]>`
+          insert into audit_log (action, resource, detail, at)
+          values ('x', 'x', '{}', now() - interval '9 years')
+          returning id::text`),
+      drop: sweep('audit'),
+    },
+    posts: {
+      add: async () => {
+        const ann = await app.signUp();
+        return post(ann, await channelOf(ann), { created: 400, deleted: 300 });
+      },
+      drop: sweep('deleted-posts'),
+    },
+  };
+  test.each(Object.entries(CASES))(
+    'in %s is left for the next sweep, and the others go',
+    async (table, { add, drop }) => {
+      const [held, free] = [await add(), await add()];
+      const there = async (id: string) => (await db.sql`select from ${db.sql(table)} where id::text = ${id}`).count;
+      await db.sql.begin(async (tx) => {
+        await tx`select from ${tx(table)} where id::text = ${held} for update`;
+        expect(await Promise.race([drop(), setTimeout(3_000, 'it waits')])).toBeGreaterThan(0);
+      });
+      expect([await there(held), await there(free)]).toEqual([1, 0]);
+      await drop();
+      expect(await there(held)).toBe(0);
+    },
+  );
 });
 
 describe('a deleted org', () => {
