@@ -7,9 +7,9 @@ import type { PostsDeps } from './deps.ts';
 export interface NoteRow {
   id: string;
   content: string;
-  /** Who wrote it, and under which name; null once that account is deleted. */
+  /** Who wrote it; null once that account is erased. */
   userId: string | null;
-  name: string | null;
+  name: string;
   createdAt: Date;
 }
 /** A post with more notes takes none. */
@@ -21,7 +21,7 @@ const ADDED = 0x6e6f7465;
 export async function listNotes({ sql }: { sql: Sql }, orgId: string, postId: string): Promise<readonly NoteRow[]> {
   const rows = await sql<(NoteRow | { [K in keyof NoteRow]: null })[]>`
     select n.id, n.content, n.user_id as "userId", n.created_at as "createdAt",
-      coalesce(nullif(trim(u.name || ' ' || u.last_name), ''), a.email) as name
+      coalesce(nullif(trim(u.name || ' ' || u.last_name), ''), a.email, 'Deleted user') as name
     from posts p
     left join post_notes n on n.post_id = p.id and n.org_id = p.org_id
     left join users a on a.id = n.user_id

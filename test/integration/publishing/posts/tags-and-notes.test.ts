@@ -162,12 +162,14 @@ describe('review notes', () => {
     expect(await db.sql`select from post_notes where post_id = ${id}`).toHaveLength(500);
   });
 
-  test('go with their post, and stay without a name when their writer goes [S122]', async () => {
+  test('go with their post, and stay under a deleted user when their writer goes [S122]', async () => {
     const id = await made();
     const bob = await memberOf('editor');
     await note(id, 'from Bob', bob.client);
     await db.sql`delete from users where id = ${bob.userId}`;
-    expect((await ann.client.get(`/posts/${id}/comments`)).body).toMatchObject([{ userId: null, name: null }]);
+    expect((await ann.client.get(`/posts/${id}/comments`)).body).toMatchObject([
+      { userId: null, name: 'Deleted user' },
+    ]);
     await ann.client.delete(`/posts/${id}`);
     expect((await ann.client.get(`/posts/${id}/comments`)).status).toBe(404);
     await db.sql`
