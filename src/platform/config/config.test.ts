@@ -1,6 +1,6 @@
 // oxlint-disable max-lines -- a table of settings that do not go together
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { createHash } from 'node:crypto';
+import { createECDH, createHash, generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -390,6 +390,34 @@ describe('CONFIG_CHECK_STRICT', () => {
       config: { http: { trustProxyHops: 0 } },
     });
     expect(read({ TRUST_PROXY_HOPS: '2' }).config.http.trustProxyHops).toBe(2);
+  });
+});
+
+describe('the settings of push', () => {
+  const { privateKey: rsa } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+  const FCM = {
+    FCM_PROJECT_ID: 'p',
+    FCM_CLIENT_EMAIL: 'push@example.com',
+    FCM_PRIVATE_KEY: rsa.export({ type: 'pkcs8', format: 'pem' }) as string,
+  };
+  const ecdh = createECDH('prime256v1');
+  const VAPID = {
+    VAPID_PUBLIC_KEY: ecdh.generateKeys().toString('base64url'),
+    VAPID_PRIVATE_KEY: Buffer.concat([Buffer.alloc(32), ecdh.getPrivateKey()])
+      .subarray(-32)
+      .toString('base64url'),
+    VAPID_SUBJECT: 'mailto:push@example.com',
+  };
+
+  test.each([
+    ['fcm', FCM],
+    ['vapid', VAPID],
+  ] as const)('of %s are used where all are set; each one that is missing is an issue [NO30]', (way, settings) => {
+    expect([found({ ...development, ...settings }), read(settings).config.push[way] !== undefined]).toEqual([[], true]);
+    for (const missing of Object.keys(settings)) {
+      const half = without({ ...development, ...settings }, missing);
+      expect([found(half), readConfig(half).config.push[way]]).toEqual([[missing], undefined]);
+    }
   });
 });
 

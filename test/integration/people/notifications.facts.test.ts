@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { newId } from '../../../src/platform/kernel/index.ts';
 import type { Fact, NewFact, Topic } from '../../../src/platform/outbox/index.ts';
 import { emptyTables } from '../../support/wire/database.ts';
+import { testApp } from '../../support/worlds/app.ts';
 import { type Notified, notified, postPayload } from '../../support/worlds/mail/notified.ts';
 
 // Who is told of which facts, and by which ways.
@@ -341,6 +342,24 @@ describe('the listener', () => {
     expect(await world.rowsOf(maker)).toHaveLength(2);
     expect(await world.mailsTo(maker)).toHaveLength(1); // the second waits for its burst
     expect(await world.sql`select from notification_lines`).toHaveLength(1);
+  });
+
+  test('is told in the application and by push alone where no mail provider is set', async () => {
+    await using app = await testApp({
+      sql: world.sql,
+      env: { FCM_PROJECT_ID: 'p', FCM_CLIENT_EMAIL: 'push@example.com', FCM_PRIVATE_KEY: 'none' },
+    });
+    await world.wish(maker, { digest: 'Daily' });
+    const facts = [fact('post.failed', postOf(FAILED)), fact('post.published', postPayload(maker.userId))];
+    await world.hear(
+      facts,
+      app.context.listeners.find(({ name }) => name === 'notifications')!,
+    );
+    expect([(await world.rowsOf(maker)).length, (await world.pushesTo(maker)).length]).toEqual([2, 1]);
+    expect([
+      (await world.sql`select from emails`).length,
+      (await world.sql`select from notification_windows`).length,
+    ]).toEqual([0, 0]);
   });
 
   test('needs as many statements for 400 facts as for two', async () => {
