@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { ProviderError } from '../../../src/platform/kernel/index.ts';
+import { ProviderError, systemClock } from '../../../src/platform/kernel/index.ts';
 import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import {
   beginCollection,
@@ -63,6 +63,26 @@ describe('posts of a channel', () => {
       released([posts[4]!, posts[0]!]),
       released([posts[1]!]),
     ]);
+    expect(await gapsOf(db.sql, channelId)).toEqual([]);
+  });
+
+  test('for which the time did not suffice are read in a later try', async () => {
+    let passedMs = 0;
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + passedMs };
+    await using slow = await openPublishing({ url: db.url, engine: noEngine, network, clock });
+    const { channelId, posts } = await seedPosts(3);
+    told = numbersOf(network, { atOnce: 2 });
+    told.counts = () => {
+      passedMs += 3 * 60_000;
+      return { likes: 1 };
+    };
+    await beginCollection(slow);
+    await slow.analytics.collectDue(50);
+    expect(told.posts).toEqual([released(posts.slice(0, 2))]);
+    expect(await db.sql`select failures from analytics_collections`).toEqual([{ failures: 1 }]);
+    await makeCollectionsDue(db.sql);
+    await slow.analytics.collectDue(50);
+    expect(told.posts[1]).toEqual(released([posts[2]!, posts[0]!]));
     expect(await gapsOf(db.sql, channelId)).toEqual([]);
   });
 
