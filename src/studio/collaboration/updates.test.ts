@@ -60,6 +60,44 @@ describe('updates of a document', () => {
     expect(updates.add(deleted)).toBeUndefined();
   });
 
+  test('an update that deletes or is here already is judged by its own parts, not by those of the document', () => {
+    const doc = new Y.Doc();
+    const list = doc.getArray<number>('media');
+    for (let n = 0; n < 500; n += 1) list.insert(0, [n]); // each a part of its own
+    const updates = openUpdates(Y.encodeStateAsUpdate(doc), POST);
+    const told: Uint8Array[] = [];
+    doc.on('update', (update: Uint8Array) => told.push(update));
+    const remove = () => {
+      list.delete(Math.floor(list.length / 2), 1);
+      return told.pop()!;
+    };
+    updates.add(remove()); // the first reads what the document has
+    const known = Y.encodeStateAsUpdate(doc, Y.encodeStateVector(doc));
+    const deletions = [remove(), remove(), remove()];
+    const decoder = Y.UpdateDecoderV1.prototype;
+    const { readInfo } = decoder;
+    let read = 0;
+    decoder.readInfo = function counted(this: Y.UpdateDecoderV1) {
+      read += 1;
+      return readInfo.call(this);
+    };
+    try {
+      expect(updates.isNew(known)).toBe(false);
+      for (const deletion of deletions) {
+        expect(updates.isNew(deletion)).toBe(true);
+        expect(updates.add(deletion)).toEqual(new Set());
+        expect(updates.isNew(deletion)).toBe(false);
+        expect(updates.add(deletion)).toBeUndefined();
+      }
+    } finally {
+      decoder.readInfo = readInfo;
+    }
+    expect(read).toBe(0); // no struct is in any of them
+    const copy = new Y.Doc();
+    Y.applyUpdate(copy, updates.state);
+    expect(copy.getArray('media').toJSON()).toEqual(list.toJSON());
+  });
+
   test('more parts that wait for others than are kept are refused, until those come', () => {
     const updates = openUpdates(empty(), POST);
     const alone = (n: number) => {

@@ -1,4 +1,5 @@
 import * as Y from 'yjs';
+import { type Deletions, openDeletions } from './deletions.ts';
 
 /** What an update may not hold; the sentence goes to the client. */
 export class UpdateRefused extends Error {
@@ -41,7 +42,7 @@ function checkRoot({ parent, parentSub, content }: Y.Item, roots: readonly Docum
  * @throws Error for bytes that are no update
  */
 function judge(update: Uint8Array, known: ReadonlyMap<number, number>, roots: readonly DocumentRoot[]) {
-  const { structs } = Y.decodeUpdate(update);
+  const { structs, ds } = Y.decodeUpdate(update);
   const ends = new Map<number, number>();
   for (const { id, length } of structs) ends.set(id.client, Math.max(ends.get(id.client) ?? 0, id.clock + length));
   const isMissing = (id: Y.ID | null): boolean =>
@@ -64,26 +65,11 @@ function judge(update: Uint8Array, known: ReadonlyMap<number, number>, roots: re
     if (waits) waiting += 1;
     else next.set(id.client, Math.max(expected, id.clock + length));
   }
-  return { waiting, clients, ends: next };
+  return { waiting, clients, ends: next, deleted: ds.clients };
 }
 
 /** A state vector of nothing: no clients. */
 const hasNothing = (vector: Uint8Array): boolean => vector.length === 1 && vector[0] === 0;
-
-type Ranges = ReadonlyMap<number, readonly { clock: number; len: number }[]>;
-const deletedIn = (update: Uint8Array): Ranges => Y.decodeUpdate(update).ds.clients;
-
-/** Says whether every deletion of `some` is in `all`; the ranges of a merged update are sorted and joined. */
-function holdsDeletions(all: Ranges, some: Ranges): boolean {
-  for (const [client, ranges] of some)
-    for (const { clock, len } of ranges) {
-      let at = clock;
-      for (const range of (all.get(client) ?? []).toSorted((a, b) => a.clock - b.clock))
-        if (range.clock <= at) at = Math.max(at, range.clock + range.len);
-      if (at < clock + len) return false;
-    }
-  return true;
-}
 
 /**
  * The merged updates of one document with these roots, as bytes: nothing of it is built here. What it is handed has a buffer of its own,
@@ -93,6 +79,7 @@ export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
   let parts: Uint8Array[] = [state];
   let bytes = state.length;
   let clocks: Map<number, number> | undefined;
+  let deletions: Deletions | undefined;
   let waiting = 0;
   const all = (): Uint8Array => {
     if (parts.length > 1) {
@@ -109,6 +96,10 @@ export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
     return known();
   };
   const known = () => (clocks ??= Y.decodeStateVector(stateVector()));
+  /** Read from the document once, by the first update that deletes only or is here already; `add` keeps it. */
+  const deleted = () => (deletions ??= openDeletions(Y.decodeUpdate(all()).ds.clients));
+  const brings = ({ clients, deleted: ranges }: ReturnType<typeof judge>) =>
+    clients.size > 0 || !deleted().hold(ranges);
 
   return {
     /** The document as one update. */
@@ -132,7 +123,7 @@ export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
      */
     add(update: Uint8Array): ReadonlySet<number> | undefined {
       const judged = judge(update, known(), roots);
-      if (judged.clients.size === 0 && holdsDeletions(deletedIn(all()), deletedIn(update))) return undefined;
+      if (!brings(judged)) return undefined;
       if (bytes + update.length > MOST_BYTES && all().length + update.length > MOST_BYTES)
         throw new UpdateRefused(`the document would be larger than ${MOST_BYTES} bytes`);
       if (waiting + judged.waiting > MOST_WAITING) {
@@ -143,6 +134,7 @@ export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
       }
       waiting += judged.waiting;
       parts.push(update);
+      deletions?.add(judged.deleted);
       vector = undefined;
       bytes += update.length;
       // behind what is there where a gap was closed: then too many count as waiting, until they are counted again
@@ -157,7 +149,7 @@ export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
     },
     /** Says whether an update holds something that is not there; throws as `add` does. */
     isNew(update: Uint8Array): boolean {
-      return judge(update, fresh(), roots).clients.size > 0 || !holdsDeletions(deletedIn(all()), deletedIn(update));
+      return brings(judge(update, fresh(), roots));
     },
     /** Puts a smaller form of the document as it was in its place; what came since stays. */
     compact(was: Uint8Array, smaller: Uint8Array): void {
