@@ -2,7 +2,7 @@ import { AppError, type ErrorCode } from '../../platform/kernel/index.ts';
 import type { ClaimedStep, StepTools } from '../runs/index.ts';
 import type { ContentPipelineDeps, PipelineInput, PipelineNote } from './deps.ts';
 import { OutlineOutput, ReadOutput, type ReviewOutput, TextsOutput } from './deps.ts';
-import { draftFault } from './drafts.ts';
+import { type DraftFault, draftFault } from './drafts.ts';
 import { literalFacts } from './facts.ts';
 import { type AllowedWords, allowedWords, ownLinks, keepGivenWords } from '../text/index.ts';
 import { questionOf } from './questions.ts';
@@ -86,40 +86,52 @@ const SHARES = [0.95, 0.75];
 /** What ends one draft, and not those beside it: the model does not shorten it, or nobody pays for that any more. */
 const ENDS_A_DRAFT: ReadonlySet<ErrorCode> = new Set(['provider_failed', 'limit_exceeded']);
 
-/** Holds the posts of a channel against what its network takes. */
+/** Holds the posts of a channel against what its network takes. Those that it takes as they are outlive the step. */
 export async function fitPosts(work: AgentWork, n: number): Promise<TextsOutput> {
-  const { id: channelId } = work.input.channels[n]!;
-  const written = TextsOutput.parse(await work.tools.outputOf(`write-${n + 1}`));
-  const fitting: TextsOutput['texts'] = [];
-  const notes: PipelineNote[] = [...written.notes];
-  for (const one of written.texts) {
-    const { fitted, fault } = await fitPost(work, n, one).catch((error: unknown) => {
-      if (error instanceof AppError && ENDS_A_DRAFT.has(error.code)) return { fitted: undefined, fault: error.message };
-      throw error;
+  const { deps, step, tools, input } = work;
+  const { id: channelId } = input.channels[n]!;
+  const written = TextsOutput.parse(await tools.outputOf(`write-${n + 1}`));
+  const places: Place[] = [];
+  for (const one of written.texts)
+    places.push({ ...one, fault: await draftFault(deps, step, { channelId, text: one.text }) });
+  const output = (): TextsOutput => ({
+    texts: places.filter(({ fault }) => !fault).map(({ text, removed }) => ({ text, removed })),
+    notes: [
+      ...written.notes,
+      ...places.flatMap(({ fault }): PipelineNote[] =>
+        fault ? [{ channelId, kind: 'dropped', message: `A draft was dropped: ${fault.message}` }] : [],
+      ),
+    ],
+  });
+  for (const [at, place] of places.entries()) {
+    if (!place.fault) continue;
+    tools.keep(output());
+    places[at] = await shorten(work, n, place).catch((error: unknown) => {
+      if (!(error instanceof AppError && ENDS_A_DRAFT.has(error.code))) throw error;
+      return { ...place, fault: { message: error.message, isOfText: false } };
     });
-    if (fitted) fitting.push(fitted);
-    else notes.push({ channelId, kind: 'dropped', message: `A draft was dropped: ${fault}` });
   }
-  return { texts: fitting, notes };
+  return output();
 }
 
-/** A text that its network takes, shortened where it must be; else why there is none. */
-async function fitPost({ deps, step, tools, input }: AgentWork, n: number, one: TextsOutput['texts'][number]) {
+/** A text, and why its network does not take it. */
+type Place = TextsOutput['texts'][number] & { fault: DraftFault | undefined };
+
+/** Shortens a text until its network takes it, or that has been tried often enough. */
+async function shorten({ deps, step, tools, input }: AgentWork, n: number, place: Place): Promise<Place> {
   const { id: channelId, characters: most } = input.channels[n]!;
-  let { text } = one;
-  const removed = [...one.removed];
-  let fault = await draftFault(deps, step, { channelId, text });
+  let { text, removed, fault } = place;
   for (let tries = 0; fault?.isOfText && tries < MOST_SHORTENINGS; tries += 1) {
     const characters = most === null ? null : Math.floor(most * SHARES[tries]!);
     const { topic, language, tone } = input;
     const data = { text, characters, fault: fault.message, topic, language, tone };
     const allowed = allowedFor(input, await factsOf({ tools }));
     const shorter = keepGivenWords((await tools.ask(questionOf('shorten', data))).text, allowed);
-    removed.push(...shorter.removed);
+    removed = [...removed, ...shorter.removed];
     text = shorter.text;
     fault = await draftFault(deps, step, { channelId, text });
   }
-  return fault ? { fault: fault.message } : { fitted: { text, removed } };
+  return { text, removed, fault };
 }
 
 /** Has the drafts held against source and brand. Flags count for words that stand in their draft. */
@@ -127,7 +139,7 @@ export async function reviewPosts(work: AgentWork): Promise<ReviewOutput> {
   const { tools, input } = work;
   const drafts: string[] = [];
   for (const n of input.channels.keys()) {
-    const fitted = await tools.outputOf(`fit-${n + 1}`);
+    const fitted = await tools.outputOf(`fit-${n + 1}`, { kept: true });
     if (fitted !== undefined) drafts.push(...TextsOutput.parse(fitted).texts.map(({ text }) => text));
   }
   if (drafts.length === 0) return { flags: [] };

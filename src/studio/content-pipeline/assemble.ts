@@ -86,8 +86,8 @@ export function pipelineOutput({
   return assembleDrafts(PipelineInput.parse(input), outputsOf(steps));
 }
 
-const outputsOf = (steps: readonly StepRow[]): Outputs =>
-  new Map(steps.flatMap(({ name, state, output }) => (state === 'done' ? [[name, output]] : [])));
+/** What steps came to, or kept before their time was over. */
+const outputsOf = (steps: readonly StepRow[]): Outputs => new Map(steps.map(({ name, output }) => [name, output]));
 
 /** How a run has ended: in time with drafts, or with those that were whole then. */
 export function pipelineEnd(run: RunRow, steps: readonly StepRow[]): RoundEnd {

@@ -55,7 +55,7 @@ async function workOn(work: AgentWork) {
   if (task === 'fit') return fitPosts(work, Number(n) - 1);
   const outputs = new Map<string, unknown>();
   for (const one of ['read', 'review', ...work.input.channels.map((_, at) => `fit-${at + 1}`)]) {
-    const output = await work.tools.outputOf(one);
+    const output = await work.tools.outputOf(one, { kept: true });
     if (output !== undefined) outputs.set(one, output);
   }
   return { drafts: assembleDrafts(work.input, outputs).drafts.length };

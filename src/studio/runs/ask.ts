@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { storableJson } from '../../platform/content/index.ts';
-import type { Sql } from '../../platform/db/index.ts';
+import type { Json, Sql } from '../../platform/db/index.ts';
 import { AppError, newId, ProviderError } from '../../platform/kernel/index.ts';
 import { redactText } from '../../platform/telemetry/index.ts';
 import type { Ai, ObjectRequest } from '../../providers/registry/index.ts';
@@ -33,6 +33,7 @@ export class ClaimLost extends Error {}
 /** Asks by `step`, one question after another; `unsettled` holds what its last call left to be written. */
 export function openAsk(deps: Deps, step: RunStepRow, signal: AbortSignal) {
   let unsettled: UnsettledCall | undefined;
+  let kept: Json | undefined;
   const takeUnsettled = (): UnsettledCall | undefined => {
     const one = unsettled;
     unsettled = undefined;
@@ -58,7 +59,7 @@ export function openAsk(deps: Deps, step: RunStepRow, signal: AbortSignal) {
       .begin(async (tx) => {
         // sent one behind the other without a wait between them
         const [isHeld] = await Promise.all([
-          setReservation(tx, step, { ref, isLost: before?.failed?.isLost ?? false }),
+          setReservation(tx, step, { ref, isLost: before?.failed?.isLost ?? false, kept }),
           before?.settle(tx),
           deps.budget.reserve(tx, {
             orgId,
@@ -140,7 +141,7 @@ export function openAsk(deps: Deps, step: RunStepRow, signal: AbortSignal) {
       }
     }
   }
-  return { ask, takeUnsettled };
+  return { ask, takeUnsettled, keep: (output: Json) => void (kept = output) };
 }
 
 const requestOf = ({ instruction, data, maxTokens, form }: Question<unknown>, model: string): ObjectRequest => ({

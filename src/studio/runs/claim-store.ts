@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db/index.ts';
+import type { Json, Sql } from '../../platform/db/index.ts';
 import type { ClaimedStep, StepRow } from './contract.ts';
 
 /** The process that claims. */
@@ -153,11 +153,14 @@ export const abandonSteps = (sql: Sql, { incarnation }: StepClaimer, claims: rea
 export const claimedStep = (sql: Sql, { id, orgId, claim }: StepClaim) => sql`
   id = ${id} and org_id = ${orgId} and claim = ${claim}`;
 
-/** Locks the run of a step, and notes that a call is about to leave, or is over; false: the claim is. */
+/**
+ * Locks the run of a step, and notes that a call is about to leave, or is over, with what the step has come to so far;
+ * false: the claim is over.
+ */
 export async function setReservation(
   sql: Sql,
   step: StepClaim,
-  { ref, isLost = false }: { ref: string | null; isLost?: boolean },
+  { ref, isLost = false, kept }: { ref: string | null; isLost?: boolean; kept?: Json | undefined },
 ): Promise<boolean> {
   const { count } = await sql`
     with run as materialized (
@@ -168,7 +171,8 @@ export async function setReservation(
       for no key update
     )
     update run_steps s
-    set reservation = ${ref}, lost = s.lost + ${isLost ? 1 : 0}
+    set reservation = ${ref}, lost = s.lost + ${isLost ? 1 : 0},
+      output = ${kept === undefined ? sql`s.output` : sql.json(kept)}
     from run
     where s.id = ${step.id}
       and s.org_id = ${step.orgId}

@@ -80,8 +80,13 @@ export interface StepTools {
   readonly signal: AbortSignal;
   /** Milliseconds until the deadline, when the step was claimed. */
   readonly leftMs: number;
-  /** What a step of this round that is done came to. */
-  outputOf(step: string): Promise<Json | undefined>;
+  /** What a step of this round that is done came to; `kept`: else what it kept before it ended otherwise. */
+  outputOf(step: string, options?: { kept?: boolean }): Promise<Json | undefined>;
+  /**
+   * Keeps what the step has come to so far, as its output should it end before it is done. Written in the commit of the
+   * next question, so it costs none.
+   */
+  keep(output: Json): void;
   /**
    * Asks a language model, with reservation, settlement and trace. An answer that was lost is asked for once more; a
    * pause that a provider asks for is kept.

@@ -7,6 +7,7 @@ import { type LockedRun, lockedRun } from './store.ts';
 /** What a step came to. */
 export interface StepEnd {
   state: 'done' | 'failed' | 'timed_out';
+  /** Absent: what it has kept. */
   output?: Json;
   error?: string;
   errorCode?: string;
@@ -29,7 +30,7 @@ export async function endStep(
       ${lockedRun(sql, { orgId: step.orgId, id: step.runId })}
     ), ended as (
       update run_steps s
-      set state = ${state}, output = ${output === undefined ? null : sql.json(output)}, error = ${error ?? null},
+      set state = ${state}, output = ${output === undefined ? sql`s.output` : sql.json(output)}, error = ${error ?? null},
         error_code = ${errorCode ?? null}, reservation = null, incarnation = null,
         next_at = case when has_job then now() + ${lateInMs ?? null}::float8 * interval '1 ms' end
       from run

@@ -4,7 +4,7 @@ import type { Sql } from '../../platform/db/index.ts';
 import { BudgetRefusal } from '../budget/index.ts';
 import { ClaimLost, openAsk, type UnsettledCall, writeUnsettled } from './ask.ts';
 import { type RunStepRow, setJob } from './claim-store.ts';
-import type { RunKind, StepTools } from './contract.ts';
+import type { RunKind, StepRow, StepTools } from './contract.ts';
 import type { RunsDeps } from './deps.ts';
 import { endOpenSteps, endStep, setNextLook, type StepEnd } from './end-store.ts';
 import { insertEvents, type NewEvent } from './events-store.ts';
@@ -51,10 +51,10 @@ async function attempt(deps: RunsDeps, kind: RunKind, step: RunStepRow): Promise
     () => undefined,
   );
   const signal = AbortSignal.any([over.signal, deadline.signal]);
-  const { ask, takeUnsettled } = openAsk(deps, step, signal);
+  const { takeUnsettled, ...asking } = openAsk(deps, step, signal);
   let end: StepEnd | undefined;
   try {
-    const work = kind.work(step, toolsOf(deps, step, signal, ask));
+    const work = kind.work(step, toolsOf(deps, step, signal, asking));
     try {
       end = { state: 'done', output: await raced(work, signal) };
     } finally {
@@ -99,18 +99,23 @@ const raced = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
     }),
   ]);
 
-function toolsOf(deps: RunsDeps, step: RunStepRow, signal: AbortSignal, ask: StepTools['ask']): StepTools {
+function toolsOf(
+  deps: RunsDeps,
+  step: RunStepRow,
+  signal: AbortSignal,
+  asking: Pick<StepTools, 'ask' | 'keep'>,
+): StepTools {
   const run = { orgId: step.orgId, id: step.runId };
   return {
     signal,
     leftMs: step.leftMs,
-    ask,
-    async outputOf(name) {
+    ...asking,
+    async outputOf(name, { kept = false } = {}) {
+      const cameTo = (found: Pick<StepRow, 'state' | 'output'> | undefined) =>
+        found?.state === 'done' || (kept && found && !isOpen(found)) ? (found.output ?? undefined) : undefined;
       const known = Object.hasOwn(step.others, name) ? step.others[name]! : undefined;
-      if (known?.state !== 'waiting' && known?.state !== 'running')
-        return known?.state === 'done' ? known.output : undefined; // so it stays
-      const found = await store.findStep(deps.sql, run, { round: step.round, name });
-      return found?.state === 'done' ? found.output : undefined;
+      if (!known || !isOpen(known)) return cameTo(known); // so it stays
+      return cameTo(await store.findStep(deps.sql, run, { round: step.round, name }));
     },
     async make(wanted) {
       const { orgId, userId } = step;

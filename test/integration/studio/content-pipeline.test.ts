@@ -307,6 +307,31 @@ describe('the time of a content pipeline', () => {
     expect(contents(over)).toEqual(['<p>Fits</p>']);
   });
 
+  test('a text that is shortened when its time is over takes no whole draft with it [DS6]', async () => {
+    const long = (n: number) => `${n} `.repeat(200);
+    agents.replies.write = ({ data }) => ({
+      texts: data.network === 'x' ? [long(1), 'Fits', long(2), 'Fits, too'] : [],
+    });
+    agents.replies.shorten = ({ data }) => (data.text.startsWith('1') ? { text: 'Shorter' } : hung());
+    agents.replies.review = () => ({ flags: [{ draft: 2, words: 'too', kind: 'brand', why: 'Rank' }] });
+    const { id } = (await begin({ topic: 'A launch', count: 4 })).body;
+    await eventually('the second text is shortened', () =>
+      agents.asked.some(({ agent, data }) => agent === 'shorten' && data.text.startsWith('2')),
+    );
+    pass(AGENT_MS);
+    const over = await ended(id);
+    expect(over.steps).toContainEqual({ name: 'fit-1', state: 'timed_out' });
+    expect(over.state).toBe('timed_out');
+    expect(contents(over)).toEqual(['<p>Shorter</p>', '<p>Fits</p>', '<p>Fits, too</p>']);
+    expect(over.notes).toContainEqual({
+      draft: null,
+      channelId: channels[0],
+      kind: 'dropped',
+      message: expect.stringContaining('longer than 280'),
+    });
+    expect(over.notes).toContainEqual({ draft: 2, channelId: channels[0], kind: 'brand', message: 'too: Rank' });
+  });
+
   test('all of it ends after the total, with the drafts that are whole [DS5]', async () => {
     agents.replies.review = hung;
     const { id } = (await begin({ topic: 'A launch' })).body;
