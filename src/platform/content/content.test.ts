@@ -7,6 +7,7 @@ describe('cleanContent', () => {
     ['<h1>A</h1><h2>B</h2><h3>C</h3><p>One <strong>two</strong> <em>three</em> <u>four</u><br>five</p>'],
     ['<ul><li><p>a</p></li><li>b</li></ul><ol><li>c<ul><li>d</li></ul></li></ol>'],
     ['<p>See <a href="https://a.example/?x=1&amp;y=2">our page</a></p>'],
+    ['<p>Write to <a href="mailto:ann.b+1@mail.a.example">Ann</a></p>'],
     ['<p><span class="mention" data-mention-id="1" data-mention-label="Ann">@ann</span> hi</p>'],
     ['<span data-type="mention" class="mention" data-id="1" data-label="Ann">@ann</span>'],
     ['<p>&lt;b&gt; &amp; &#128075; &nbsp; &hellip;</p>'],
@@ -64,13 +65,31 @@ describe('cleanContent', () => {
     'https:/\\a b',
     'https://',
     `https://a.example/${'x'.repeat(4_000)}`,
-  ])('a link has a web address or is removed: %j [X5]', (href) =>
+    'mailto:',
+    'mailto:ann',
+    'mailto:@a.example',
+    'mailto:ann@',
+    'mailto:ann@a..example',
+    'mailto:a@a.example,b@b.example',
+    'mailto:a@a.example;b@b.example',
+    'mailto:a@b@a.example',
+    'mailto:ann@a.example?bcc=eve@b.example',
+    'mailto:ann@a.example?subject=Hi%0D%0ABcc:eve@b.example',
+    'mailto:?to=ann@a.example',
+    'mailto:ann%40a.example',
+    'mailto:ann%0d@a.example',
+    'mailto:ann @a.example',
+    'mailto:ann<@a.example',
+    'mailto://ann@a.example',
+    'mail\nto:ann@a.example',
+    `mailto:${'x'.repeat(300)}@a.example`,
+  ])('a link has a web address, or one mail address and nothing else, or is removed: %j [X5]', (href) =>
     expect(cleanContent(`<a href="${href}">x</a>`)).toBe('x'),
   );
 
   // The proof needs no parser: every `<` of the result begins a tag of the list, written by us.
   const TAG =
-    /<(?:\/?(?:p|strong|em|u|a|ul|ol|li|h[123]|span)|br|a href="https?:\/\/[^"<]*"|span(?: (?:class|data-[a-z-]+)="[^"<]*")+)>/gi;
+    /<(?:\/?(?:p|strong|em|u|a|ul|ol|li|h[123]|span)|br|a href="(?:https?:\/\/|mailto:(?!\/))[^"<]*"|span(?: (?:class|data-[a-z-]+)="[^"<]*")+)>/gi;
   test('any input leaves only allowed tags, and cleaning it again changes nothing [X5]', () => {
     const piece = fc.oneof(
       ...[
@@ -100,6 +119,7 @@ describe('cleanContent', () => {
         'style',
         'a href=',
         'https://a.b',
+        'mailto:a@b.c',
         'span class=mention',
         'li',
         'ul',
@@ -116,6 +136,7 @@ describe('cleanContent', () => {
         '<script>',
         '</script>',
         '<a href="https://a.b">',
+        '<a href="mailto:a@b.c">',
         '</a>',
         '<li>',
         '<ul>',
@@ -174,6 +195,10 @@ describe('contentToText', () => {
       '<p>See <a href="https://a.example/"><strong>our</strong> <em>page</em></a></p>',
       'See our page (https://a.example/)',
     ],
+    ['<p><a href="mailto:ann@a.example">Write us</a>!</p>', 'Write us (ann@a.example)!'],
+    ['<p>Write to <a href="mailto:ann@a.example">ann@a.example</a></p>', 'Write to ann@a.example'],
+    ['<p>Write to <a href="MAILTO:ann@a.example">mail ann@a.example!</a></p>', 'Write to mail ann@a.example!'],
+    ['<p><a href="mailto:ann@a.example?bcc=eve@b.example">Write us</a></p>', 'Write us'],
     ['<p>Hi <span data-mention-id="1">@bob</span></p>', 'Hi @bob'],
     ['<p>&lt;b&gt; &#128075; &#x1F44B; &hellip; &mdash;</p>', '<b> 👋 👋 … —'],
     ['<script>alert(1)</script>', ''],
@@ -193,6 +218,7 @@ describe('contentToText', () => {
       '<div>',
       '</div>',
       '<a href="https://a.b">',
+      '<a href="mailto:a@b.c">',
       '</a>',
       'x',
       ' ',

@@ -1,8 +1,8 @@
 import { invalidField } from '../kernel/index.ts';
-import { readContent } from './read.ts';
+import { mailAddressOf, readContent } from './read.ts';
 export { outsideLine, outsideText, storableJson } from './outside-text.ts';
 export { decodePage, isHtml, readPageCard } from './page.ts';
-export { isKeptLink, isKeptName, readContent } from './read.ts';
+export { isKeptLink, isKeptName, mailAddressOf, readContent } from './read.ts';
 
 /** A stored content is no longer than one that is sent. */
 const MOST_CHARACTERS = 100_000;
@@ -118,7 +118,9 @@ export function contentToText(content: string, mention?: WriteMention): string {
       if (name === 'a') {
         const { href, from } = link!;
         const shown = parts.splice(from).join('');
-        add(href.includes(shown) ? href : `${shown} (${href})`);
+        const mail = mailAddressOf(href);
+        if (href.includes(shown)) add(mail ?? href);
+        else add(mail !== undefined && shown.includes(mail) ? shown : `${shown} (${mail ?? href})`);
       } else if (name === 'span') {
         const { mentioned, from } = spans.pop()!;
         if (!mention || !mentioned) return;

@@ -27,9 +27,16 @@ const MOST_DEPTH = 50;
 const MOST_LINK = 4_000;
 const MOST_NAME = 255;
 const isMention = /^mention$/i;
-/** Says whether a link is kept: an address of the web. */
+const MOST_MAIL_LINK = 300;
+/** A link to one mail address, without headers, further addresses and encoded signs (RFC 6068). */
+const MAIL_LINK = /^mailto:[\p{L}\p{N}.!#$*+=^_{|}~-]+@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*$/iu;
+/** Says whether a link is kept: an address of the web, or a mail address alone. */
 export const isKeptLink = (value: string): boolean =>
-  value.length <= MOST_LINK && /^https?:\/\//i.test(value) && URL.canParse(value);
+  /^https?:\/\//i.test(value)
+    ? value.length <= MOST_LINK && URL.canParse(value)
+    : value.length <= MOST_MAIL_LINK && MAIL_LINK.test(value);
+/** The mail address of a kept link; undefined: it leads into the web. */
+export const mailAddressOf = (href: string): string | undefined => /^mailto:(.*)$/is.exec(href)?.[1];
 /** Says whether the id or the label of a mention is kept. */
 export const isKeptName = (value: string): boolean => value.length <= MOST_NAME;
 /** The attributes that are kept, with what they may say. */
@@ -47,8 +54,8 @@ const ATTRIBUTES: Readonly<Record<string, Readonly<Record<string, (value: string
 
 /**
  * Reads a content, HTML or plain text, once from its beginning to its end. Kept are the elements of the editor
- * (`p strong em u a ul ol li h1 h2 h3 br`, `span` of a mention), a link only with an address of the web (T15). An
- * entity counts with its semicolon only, so that the addresses of a plain text stay whole.
+ * (`p strong em u a ul ol li h1 h2 h3 br`, `span` of a mention), a link only with an address of the web or a mail
+ * address (T15). An entity counts with its semicolon only, so that the addresses of a plain text stay whole.
  */
 export function readContent(html: string, hearer: Hearer): void {
   /** The elements that are open; `kept`: the handler knows of it. */

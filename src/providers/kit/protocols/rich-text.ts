@@ -1,4 +1,10 @@
-import { type Mentioned, mentionedBy, readContent, type WriteMention } from '../../../platform/content/index.ts';
+import {
+  mailAddressOf,
+  type Mentioned,
+  mentionedBy,
+  readContent,
+  type WriteMention,
+} from '../../../platform/content/index.ts';
 import { findLinks } from './text.ts';
 
 export interface Style {
@@ -45,6 +51,8 @@ export function readRichText(content: string, { mention, addresses }: Writing = 
   const lists: { numbered: boolean; count: number }[] = [];
   const style = { strong: 0, em: 0, u: 0 };
   let href: string | undefined;
+  /** A mail link that is open: networks link addresses of the web alone, so its address stands behind its text. */
+  let mail: { address: string; shown: string } | undefined;
   let block: Pick<TextLine, 'kind' | 'depth' | 'number'> = { kind: 'text', depth: 0, number: undefined };
   let goesOn = false;
   let line: (typeof lines)[number] | undefined;
@@ -78,6 +86,12 @@ export function readRichText(content: string, { mention, addresses }: Writing = 
     const written = mention?.({ id, label: label || shown });
     addRun(written === undefined ? shown : shown.trim() || label || id, written);
   }
+  function endMail() {
+    if (!mail || mail.shown.includes(mail.address)) return;
+    const shown = mail.shown.trim() === '' ? mail.address : ` (${mail.address})`;
+    if (mentioned) mentioned.shown += shown;
+    else addRun(shown);
+  }
   function breakLine() {
     row += 1;
     goesOn = line !== undefined || goesOn;
@@ -86,6 +100,7 @@ export function readRichText(content: string, { mention, addresses }: Writing = 
 
   readContent(content, {
     text(_, plain) {
+      if (mail) mail.shown += plain;
       if (mentioned) return void (mentioned.shown += plain.replace(/\s+/g, ' '));
       plain.split(/\r\n|[\n\r\u2028\u2029]/).forEach((piece, n) => {
         if (n > 0) breakLine();
@@ -96,8 +111,12 @@ export function readRichText(content: string, { mention, addresses }: Writing = 
       isPlain = false;
       if (!isInline(name)) endMention();
       if (isStyle(name)) style[name] += 1;
-      else if (name === 'a') href = attributes[0]?.[1];
-      else if (name === 'span') {
+      else if (name === 'a') {
+        const [[, link]] = attributes as [[string, string]]; // else it is not kept
+        const address = mailAddressOf(link);
+        if (address === undefined) href = link;
+        else mail = { address, shown: '' };
+      } else if (name === 'span') {
         const one = mention && mentionedBy(attributes);
         if (one && !mentioned) mentioned = { ...one, shown: '', depth: spans };
         spans += 1;
@@ -114,8 +133,10 @@ export function readRichText(content: string, { mention, addresses }: Writing = 
       if (name === 'span') spans -= 1;
       if (name === 'span' ? spans === mentioned?.depth : !isInline(name)) endMention();
       if (isStyle(name)) style[name] -= 1;
-      else if (name === 'a') href = undefined;
-      else if (name === 'ul' || name === 'ol') lists.pop();
+      else if (name === 'a') {
+        endMail();
+        href = mail = undefined;
+      } else if (name === 'ul' || name === 'ol') lists.pop();
       if (name === 'p' && block.kind === 'item') breakLine();
       else if (!isInline(name)) begin({ kind: 'text', depth: 0, number: undefined });
     },

@@ -57,6 +57,23 @@ describe('contentToMrkdwn', () => {
   });
 });
 
+test.each([
+  ['contentToMarkdown', contentToMarkdown, '**us** (a@a.example), *Ann (a@a.example)* a@a.example'],
+  ['contentToSimpleHtml', contentToSimpleHtml, '<b>us</b> (a@a.example), <i>Ann (a@a.example)</i> a@a.example'],
+  ['contentToMrkdwn', contentToMrkdwn, '*us* (a@a.example), _Ann (a@a.example)_ a@a.example'],
+  [
+    'contentToEntities',
+    (html: string) => contentToEntities(html).text,
+    'us (a@a.example), Ann (a@a.example) a@a.example',
+  ],
+])(
+  '%s writes a mail link as text with its address, as networks link addresses of the web alone [T15]',
+  (_, write, text) => {
+    const link = (shown: string) => `<a href="mailto:a@a.example">${shown}</a>`;
+    expect(write(`<p>${link('<strong>us</strong>')}, <em>${link('Ann')}</em> ${link('a@a.example')}</p>`)).toBe(text);
+  },
+);
+
 describe('contentToEntities', () => {
   test('places styles in UTF-16 units, a style over several runs once', () => {
     const content = '<p>👋 <strong>a <em>b</em></strong> <a href="https://a.example/">c<u>d</u></a></p>';
