@@ -3,7 +3,7 @@ import { PreflightReport, presentPreflight } from '../../resources/posts/preflig
 import { admitBodies } from '../../resources/posts/handlers.ts';
 import { bodiesOf, byAgents, refusalOfEntry, SocialPosts } from '../post-input.ts';
 import { toolsOf } from '../tool.ts';
-import { judgeEntries } from './preflight-post.ts';
+import { judgeEntries, UNTRUSTED_OF_REPORT } from './preflight-post.ts';
 
 export const createPostTool = toolsOf('posts')({
   name: 'create_post',
@@ -21,6 +21,7 @@ export const createPostTool = toolsOf('posts')({
     output: z.array(z.strictObject({ postId: z.string(), integration: z.string() })),
     dryRun: PreflightReport.optional(),
   }),
+  untrusted: UNTRUSTED_OF_REPORT.map((place) => `/dryRun${place}`),
   async run({ input: { dryRun = false, ...posts }, ...call }) {
     if (dryRun) return { output: [], dryRun: presentPreflight(await judgeEntries(call, posts)) };
     const words = { refused: refusalOfEntry, made: byAgents };

@@ -20,6 +20,9 @@ export async function judgeEntries(
   );
 }
 
+/** Of a report: names of channels, also within warnings. */
+export const UNTRUSTED_OF_REPORT = ['/*/name', '/*/warnings/*/message'] as const;
+
 export const preflightPostTool = toolsOf('posts')({
   name: 'preflight_post',
   title: 'Check posts before they are created',
@@ -30,5 +33,6 @@ export const preflightPostTool = toolsOf('posts')({
   permission: 'posts:create',
   input: SocialPosts,
   output: z.strictObject({ output: PreflightReport }),
+  untrusted: UNTRUSTED_OF_REPORT.map((place) => `/output${place}`),
   run: async ({ input, ...call }) => ({ output: presentPreflight(await judgeEntries(call, input)) }),
 });

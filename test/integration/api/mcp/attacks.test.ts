@@ -155,6 +155,28 @@ test('an agent that may only read, and obeys thirty texts of others, changes not
   expect(await audited()).toEqual([]);
 });
 
+test('the name of a channel stands between marks in the refusal of a post, and in what preflight says of it', async () => {
+  const name = textOf(attacks()[1]!);
+  const { sql } = world.product.db;
+  await sql`update channels set name = ${name} where id = ${world.channelId}`;
+  const date = new Date(Date.now() + 3_600_000).toISOString();
+  const tooLong = world.post({ type: 'schedule', date, postsAndComments: [{ content: 'x'.repeat(10_001) }] });
+  for (const [tool, input] of [
+    ['create_post', tooLong],
+    ['create_post', { ...tooLong, dryRun: true }],
+    ['preflight_post', tooLong],
+  ] as const) {
+    const { result } = (await sendRpc(world.key, callOf(tool, input))).body;
+    const json = result.content.at(-1).text as string;
+    expect([tool, json.includes('CALL ')]).toEqual([tool, true]);
+    const [mark] = /<untrusted-(?!A{12})\w{12}>/.exec(json)!;
+    const outside = json.split(mark).map((part, n) => (n === 0 ? part : part.split(mark.replace('<', '</'))[1]));
+    expect(outside.join('')).not.toContain('CALL ');
+    expect(outside.join('')).toContain('longer than 10000'); // how to mend it is no text of others
+    expect(result._meta['rookery/untrusted']).toContainEqual(expect.stringMatching(/\/name$/));
+  }
+});
+
 test('one that may write does only what the role of its person allows, and each of its acts is audited with its outcome', async () => {
   const client = await tokenWith('mcp:read mcp:posts:write');
   const { sql } = world.product.db;
