@@ -18,12 +18,31 @@ export function fitting(items: readonly unknown[]): number {
   return over < 0 ? items.length : Math.max(over, 1);
 }
 
+interface Part<T> {
+  items: T[];
+  nextCursor: string | null;
+}
+
+/** The place that a `cursor` names. */
+export function placeOf(from: string | undefined, pattern = /^(\d{1,6})$/): number[] | undefined {
+  if (from === undefined) return undefined;
+  const found = pattern.exec(from);
+  if (!found) throw invalidField('cursor', 'is not the nextCursor of an answer', 'invalid_value');
+  return found.slice(1).map(Number);
+}
+
 /** A part of a list that is known whole, from the place that `cursor` names. */
-export function partOf<T>(items: readonly T[], from: string | undefined): { items: T[]; nextCursor: string | null } {
-  if (from !== undefined && !/^\d{1,6}$/.test(from))
-    throw invalidField('cursor', 'is not the nextCursor of an answer', 'invalid_value');
-  const start = Number(from ?? 0);
+export function partOf<T>(items: readonly T[], from: string | undefined): Part<T> {
+  const [start = 0] = placeOf(from) ?? [];
   const rest = items.slice(start);
   const count = fitting(rest);
   return { items: rest.slice(0, count), nextCursor: count < rest.length ? String(start + count) : null };
+}
+
+/** The same from its end, in its order: each part stands before the one that was answered. */
+export function lastPartOf<T>(items: readonly T[], before: string | undefined): Part<T> {
+  const [end = items.length] = placeOf(before) ?? [];
+  const rest = items.slice(0, end);
+  const start = rest.length - fitting(rest.toReversed());
+  return { items: rest.slice(start), nextCursor: start > 0 ? String(start) : null };
 }

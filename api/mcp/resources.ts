@@ -67,6 +67,7 @@ const READABLE: Readonly<Record<string, Readable>> = {
     title: 'Timeline of a post',
     description: 'What happened to a post, oldest first.',
     inputOf: byId,
+    isPaged: true,
   },
   'rookery://calendar/{month}': {
     tool: listPostsTool,
@@ -81,6 +82,7 @@ const READABLE: Readonly<Record<string, Readable>> = {
     name: 'brand-kits',
     title: readBrandKits.title,
     description: readBrandKits.description,
+    isPaged: true,
   },
   'rookery://brand-kits/{id}': {
     tool: readBrandKit,
@@ -93,7 +95,8 @@ const READABLE: Readonly<Record<string, Readable>> = {
     tool: searchMediaTool,
     name: 'media',
     title: 'Media library',
-    description: 'The newest files of the library.',
+    description: 'The files of the library, newest first.',
+    isPaged: true,
   },
   'rookery://media/{id}': {
     tool: getMediaTool,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { explanationOf } from '../../resources/posts/explanation.ts';
 import { presentTimeline, Timeline } from '../../resources/posts/shape.ts';
 import { postId } from '../fields.ts';
+import { cursor, lastPartOf, nextCursor } from '../pages.ts';
 import { toolsOf } from '../tool.ts';
 
 export const explainFailureTool = toolsOf('posts')({
@@ -12,7 +13,7 @@ export const explainFailureTool = toolsOf('posts')({
   surfaces: ['mcp'],
   scope: 'mcp:read',
   permission: 'posts:read',
-  input: z.strictObject({ id: postId }),
+  input: z.strictObject({ id: postId, cursor }),
   output: z.strictObject({
     id: z.string(),
     errorKind: z.string().nullable(),
@@ -21,14 +22,18 @@ export const explainFailureTool = toolsOf('posts')({
     timeline: Timeline.shape.items,
     suggestion: z.string(),
     safeToRetry: z.boolean(),
+    nextCursor: nextCursor.describe(
+      'Send it as `cursor` to get the earlier part of the timeline; null at its beginning.',
+    ),
   }),
   untrusted: ['/error', '/timeline/*/message', '/timeline/*/data/**'],
-  async run({ rooms, principal: { orgId }, input: { id } }) {
+  async run({ rooms, principal: { orgId }, input: { id, cursor: before } }) {
     const rows = await rooms.posts.getPost(orgId, id);
     const row = rows.find((one) => one.id === id)!; // it was found by this id
     const { items } = presentTimeline(await rooms.posts.getTimeline(orgId, id));
+    const { items: timeline, ...part } = lastPartOf(items, before); // what failed last is in its end
     const { summary, suggestion, again } = explanationOf(row);
     const { errorKind, error } = row;
-    return { id, errorKind, summary, error, timeline: items, suggestion, safeToRetry: again };
+    return { id, errorKind, summary, error, timeline, suggestion, safeToRetry: again, ...part };
   },
 });

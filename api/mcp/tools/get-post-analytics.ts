@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Numbers, presentNumbers } from '../../resources/analytics/shape.ts';
 import { daysBack, postId, WEEK } from '../fields.ts';
+import { cursor, nextCursor, partOf } from '../pages.ts';
 import { toolsOf } from '../tool.ts';
 
 export const getPostAnalyticsTool = toolsOf('analytics')({
@@ -11,10 +12,11 @@ export const getPostAnalyticsTool = toolsOf('analytics')({
   surfaces: ['mcp'],
   scope: 'mcp:read',
   permission: 'analytics:read',
-  input: z.strictObject({ id: postId, date: daysBack }),
-  output: z.strictObject({ output: Numbers, missing: z.boolean() }),
-  async run({ rooms, principal: { orgId }, input: { id, date = WEEK } }) {
+  input: z.strictObject({ id: postId, date: daysBack, cursor }),
+  output: z.strictObject({ output: Numbers, missing: z.boolean(), nextCursor }),
+  async run({ rooms, principal: { orgId }, input: { id, date = WEEK, cursor: from } }) {
     const series = await rooms.analytics.getPostNumbers(orgId, id, date);
-    return { output: presentNumbers(series ?? []), missing: series === undefined };
+    const { items, ...part } = partOf(presentNumbers(series ?? []), from);
+    return { output: items, missing: series === undefined, ...part };
   },
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { presentTimeline, Timeline } from '../../resources/posts/shape.ts';
 import { postId } from '../fields.ts';
+import { cursor, nextCursor, partOf } from '../pages.ts';
 import { toolsOf } from '../tool.ts';
 
 export const postTimelineTool = toolsOf('posts')({
@@ -10,8 +11,11 @@ export const postTimelineTool = toolsOf('posts')({
   surfaces: ['mcp'],
   scope: 'mcp:read',
   permission: 'posts:read',
-  input: z.strictObject({ id: postId }),
-  output: Timeline,
+  input: z.strictObject({ id: postId, cursor }),
+  output: Timeline.extend({ nextCursor }),
   untrusted: ['/items/*/message', '/items/*/data/**'],
-  run: async ({ rooms, principal, input }) => presentTimeline(await rooms.posts.getTimeline(principal.orgId, input.id)),
+  async run({ rooms, principal, input }) {
+    const { items, ...timeline } = presentTimeline(await rooms.posts.getTimeline(principal.orgId, input.id));
+    return { ...timeline, ...partOf(items, input.cursor) };
+  },
 });

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { pageShape } from '../../http/fields.ts';
+import { isId } from '../../../src/platform/kernel/index.ts';
 import { BrandKit, presentBrandKit } from '../../resources/brand-kits/shape.ts';
 import { brandKitId } from '../fields.ts';
+import { fitting } from '../pages.ts';
 import { toolsOf } from '../tool.ts';
 
 const tool = toolsOf('brandKits');
@@ -16,12 +18,14 @@ export const readBrandKits = tool({
   surfaces: ['mcp', 'media-mcp'],
   scope: 'mcp:read',
   permission: 'brand_kits:read',
-  input: z.strictObject({}),
+  input: z.strictObject({ cursor: z.string().refine(isId, 'is not the nextCursor of an answer').optional() }),
   output: pageShape(BrandKit.pick({ id: true, name: true, isDefault: true })),
   untrusted: ['/items/*/name'],
-  async run({ rooms, principal }) {
-    const { items, nextCursor } = await rooms.brandKits.listBrandKits(principal.orgId, { limit: MOST });
-    return { items: items.map(({ id, name, isDefault }) => ({ id, name, isDefault })), nextCursor };
+  async run({ rooms, principal, input: { cursor } }) {
+    const found = await rooms.brandKits.listBrandKits(principal.orgId, { limit: MOST, cursor });
+    const kits = found.items.map(({ id, name, isDefault }) => ({ id, name, isDefault }));
+    const items = kits.slice(0, fitting(kits));
+    return { items, nextCursor: items.length < kits.length ? items.at(-1)!.id : found.nextCursor };
   },
 });
 

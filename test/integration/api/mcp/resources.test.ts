@@ -93,6 +93,7 @@ describe('resources and prompts', () => {
       'rookery://calendar/2031-05?cursor=%',
       'rookery://calendar/2031-05?page=2',
       'rookery://brand-kits?cursor=0',
+      `rookery://brand-kits/${newId()}?cursor=0`,
     ])
       expect([uri, (await sendRpc(key, rpc('resources/read', { uri }))).body.error?.code]).toEqual([uri, -32_602]);
   });

@@ -88,25 +88,19 @@ describe('tools and routes answer the same', () => {
     const id = await create({ type: 'schedule', date: later() });
     const get = async (path: string) => (await key.get(`/public/v1${path}`)).body;
     const ofConsole = async (path: string) => (await ann.client.get(path)).body;
-    const [channel] = await get('/integrations');
+    const [atEnd, of] = [{ nextCursor: null }, { integrationId: channelId }];
+    const [{ name, identifier: platform, ...channel }] = await get('/integrations');
     const pairs: [tool: string, input: object, answer: unknown, path?: string][] = [
-      [
-        'list_channels',
-        {},
-        {
-          output: [{ id: channelId, name: channel.name, picture: channel.picture, platform: channel.identifier }],
-          nextCursor: null,
-        },
-      ],
-      ['list_groups', {}, { output: await get('/groups'), nextCursor: null }],
+      ['list_channels', {}, { output: [{ id: channelId, name, picture: channel.picture, platform }], ...atEnd }],
+      ['list_groups', {}, { output: await get('/groups'), ...atEnd }],
       ['channel_schema', { platform: 'sandbox' }, await get(`/integration-settings/${channelId}`)],
       ['get_post', { id }, await ofConsole(`/posts/${id}`)],
-      ['post_timeline', { id }, await get(`/posts/${id}/timeline`)],
-      ['find_slot', { integrationId: channelId }, await get(`/find-slot/${channelId}`)],
-      ['get_channel_analytics', { integrationId: channelId }, { output: await get(`/analytics/${channelId}`) }],
-      ['get_post_analytics', { id }, { output: [], missing: (await get(`/analytics/post/${id}`)).missing }],
+      ['post_timeline', { id }, { ...(await get(`/posts/${id}/timeline`)), ...atEnd }],
+      ['find_slot', of, await get(`/find-slot/${channelId}`)],
+      ['get_channel_analytics', of, { output: await get(`/analytics/${channelId}`), ...atEnd }],
+      ['get_post_analytics', { id }, { output: [], missing: (await get(`/analytics/post/${id}`)).missing, ...atEnd }],
       ['get_media', { id: fileId }, await ofConsole(`/media/${fileId}`), '/media-mcp'],
-      ['search_media', { search: 'lake' }, await ofConsole('/media?search=lake'), '/media-mcp'],
+      ['search_media', { search: 'lake' }, { ...(await ofConsole('/media?search=lake')), ...atEnd }, '/media-mcp'],
       ['video_options', {}, { video: await ofConsole('/media/video-options') }],
       [
         'preflight_post',
