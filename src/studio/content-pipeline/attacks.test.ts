@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { cleanContent, contentToText } from '../../platform/content/index.ts';
 import { articleOf } from '../pages/article.ts';
 import { literalFacts } from './facts.ts';
-import { fenceData } from './fences.ts';
+import { fenceData } from '../text/index.ts';
 import {
   allowedWords,
   draftContent,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Question } from '../runs/index.ts';
-import { fenceData } from './fences.ts';
+import { fenceData } from '../text/index.ts';
 
 /** Changes with the words below. */
 const PROMPT_VERSION = 'content-pipeline-1';

@@ -48,9 +48,14 @@ export const outputOf = ({ output }: Pick<RunRow, 'output'>): z.output<typeof Se
 export const PLAN_STEP = 'plan:';
 const isPlanned = ({ name }: Pick<StepRow, 'name'>): boolean => name !== PLAN_STEP;
 
+const outcomesOf = (steps: readonly StepRow[]) =>
+  steps.filter(isPlanned).flatMap(({ output }) => (output === null ? [] : [StepAssets.parse(output)]));
 /** What steps have made; those of which a person deleted the draft or the file since are still named. */
-export const assetsOf = (steps: readonly StepRow[]) =>
-  steps.filter(isPlanned).flatMap(({ output }) => (output === null ? [] : StepAssets.parse(output).assets));
+export const assetsOf = (steps: readonly StepRow[]) => outcomesOf(steps).flatMap(({ assets }) => assets);
+/** The links and mentions that were removed from texts, each once. */
+export const removedOf = (steps: readonly StepRow[]) => [
+  ...new Set(outcomesOf(steps).flatMap(({ removed }) => removed)),
+];
 
 /** Sessions as people see them. */
 async function shown(reads: RunReads, orgId: string, rows: readonly RunRow[]) {

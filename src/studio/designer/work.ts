@@ -8,7 +8,7 @@ import { keepDraft } from './drafts.ts';
 import { channelsOf, materialOf, toldChannels, toldKinds } from './material.ts';
 import { DesignPlan, type PlannedStep } from './plan.ts';
 import { judgeSteps, requestOfStep } from './quote.ts';
-import { assetsOf, StepAssets, outputOf, PLAN_STEP, SessionWish } from './session.ts';
+import { assetsOf, outputOf, PLAN_STEP, removedOf, SessionWish, StepAssets } from './session.ts';
 import { copyQuestion, planQuestion } from './words.ts';
 
 /** All texts in a value, such as what people said and what they chose. */
@@ -79,6 +79,7 @@ async function makeCopy(
   let texts = new Map<string, string>();
   let faulty: string[] = [];
   for (const share of [1, 0.8]) {
+    removed.clear(); // of texts that are asked for again
     const channels = await toldChannels(deps, orgId, channelIds, share);
     const { texts: answered } = await ask(
       copyQuestion({ title, brief, ...material, channels, ...(faulty.length > 0 && { tooLong: faulty }) }),
@@ -148,12 +149,25 @@ async function endPlanning(deps: DesignerDeps, sql: Sql, run: RunRow, [step]: re
   return { state: 'awaiting_plan' };
 }
 
+const MOST_NAMED = 20;
+/** Names what was removed from texts: a draft says nothing of it. */
+function sentenceOfRemoved(removed: readonly string[]): string[] {
+  if (removed.length === 0) return [];
+  const named = removed.slice(0, MOST_NAMED).map((word) => (word.length > 200 ? `${word.slice(0, 199)}…` : word));
+  const more = removed.length > named.length ? ` and ${removed.length - named.length} more` : '';
+  return [`Removed from the drafts, as nobody gave it: ${named.join(', ')}${more}`];
+}
+
 async function endExecuting(deps: DesignerDeps, sql: Sql, run: RunRow, steps: readonly StepRow[]): Promise<RoundEnd> {
   const missed = steps
     .filter(({ state }) => state !== 'done')
     .map(({ name, state, error }) => `${name} (${state}): ${error ?? ''}`);
   const made = assetsOf(steps).length;
-  if (missed.length > 0) await say(deps, sql, run, `Made: ${made}. Not made: ${missed.join('; ')}`);
+  const told = [
+    ...(missed.length > 0 ? [`Made: ${made}. Not made: ${missed.join('; ')}`] : []),
+    ...sentenceOfRemoved(removedOf(steps)),
+  ];
+  if (told.length > 0) await say(deps, sql, run, told.join('\n'));
   if (made > 0 || missed.length === 0) return { state: 'completed' };
   return {
     state: 'failed',

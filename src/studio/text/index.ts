@@ -1,4 +1,5 @@
 export { TextWish } from './actions.ts';
+export { fenceData } from './fences.ts';
 export {
   allowedWords,
   type AllowedWords,

@@ -299,7 +299,7 @@ describe('GET /ai/traces', () => {
         run: id,
         step: 'plan:',
         providerId: 'openai',
-        promptVersion: 'designer-plan-1',
+        promptVersion: 'designer-plan-2',
         ended: 'stop',
         inputTokens: 10,
       },

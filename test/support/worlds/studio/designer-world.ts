@@ -71,7 +71,7 @@ export async function designerWorld({ db, clock, env = {} }: Options) {
       return script.agents[agent.agent](agent) as ReturnType<Said>;
     }
     const [first, second] = textsOf(question);
-    const told = JSON.parse(second!) as Told;
+    const told = JSON.parse(second!.split('\n')[1]!) as Told; // between the lines of its fence
     const isPlan = first!.startsWith('You plan material');
     (isPlan ? script.plans : script.copies).push(told);
     return (isPlan ? script.plan : script.copy)(told);
