@@ -2,7 +2,8 @@ import type { Context } from '../../src/context.ts';
 import { startLoop } from '../../src/platform/flow/index.ts';
 import { notFound } from '../../src/platform/kernel/index.ts';
 import type { RoomName } from './address.ts';
-import { CLOSE, type Connection } from './connection.ts';
+import { closeOver } from './closing.ts';
+import type { Connection } from './connection.ts';
 import { openCrowd } from './crowd.ts';
 import { openDocument } from './document.ts';
 import { sourceOf } from './kinds.ts';
@@ -157,11 +158,7 @@ export function openHall(context: Context, replicas: Replicas | undefined) {
       const rooms = all();
       const saved = Promise.all(rooms.map((live) => live.flush().catch(() => undefined)));
       await Promise.race([saved, clock.sleep(mostMs)]);
-      const closing = connections();
-      for (const [n, connection] of closing.entries()) {
-        if (n > 0) await clock.sleep(overMs / closing.length);
-        connection.close(CLOSE.restart, 'Restarting: connect again');
-      }
+      await closeOver(clock, connections(), overMs);
       await Promise.race([Promise.all(rooms.map((live) => live.end().catch(() => undefined))), clock.sleep(mostMs)]);
       for (const live of rooms) live.stop();
       await Promise.all(rooms.map(async (live) => replicas?.leave(live.document.key)));
