@@ -131,8 +131,10 @@ export async function agree(held: Held): Promise<void> {
   } catch (thrown) {
     const { orgId, room } = held.key;
     if (thrown instanceof DocumentUnreadable) {
-      if (held.status.readOnly !== 'unreadable')
+      if (held.status.readOnly !== 'unreadable') {
+        held.isBroken = !held.updates.isDecodable();
         held.log.error({ orgId, room, err: thrown }, 'a document cannot be built and is read-only');
+      }
       return tell(held, { readOnly: 'unreadable', problem: null });
     }
     const { code, message, status } = asCallerError(thrown);

@@ -25,6 +25,9 @@ type Opening = Pick<
 const readOnly = () =>
   new AppError('conflict', 'The document cannot be written: what it stands for is out, approved, on its way or gone');
 
+/** A state vector and an update of a document in which nothing is. */
+const NOTHING = { vector: Uint8Array.of(0), update: Uint8Array.of(0, 0) };
+
 /** What a version says; where it was kept before an edit of an agent, what that edit made of it, too. */
 type Restored = Pick<VersionWithContents, 'contents' | 'changedTo'>;
 
@@ -61,6 +64,7 @@ export function openDocument({ row, ...opening }: Opening) {
   const held: Held = {
     ...opening,
     updates,
+    isBroken: false,
     version,
     agreed,
     recent,
@@ -87,7 +91,7 @@ export function openDocument({ row, ...opening }: Opening) {
       return held.status;
     },
     get vector() {
-      return updates.vector;
+      return held.isBroken ? NOTHING.vector : updates.vector;
     },
     get isWritten() {
       return held.revision === held.written;
@@ -96,9 +100,9 @@ export function openDocument({ row, ...opening }: Opening) {
     get unsavedBy() {
       return whoUnsaved(held);
     },
-    missing: (vector: Uint8Array) => updates.missing(vector),
-    lacks: (vector: Uint8Array) => updates.lacks(vector),
-    isNew: (update: Uint8Array) => updates.isNew(update),
+    missing: (vector: Uint8Array) => (held.isBroken ? NOTHING.update : updates.missing(vector)),
+    lacks: (vector: Uint8Array) => !held.isBroken && updates.lacks(vector),
+    isNew: (update: Uint8Array) => held.isBroken || updates.isNew(update),
     /** Takes in what somebody types; false when nothing of it is new. Throws as `Updates.add`. */
     type(update: Uint8Array, by: PostAuthor): boolean {
       if (!updates.add(update)) return false;
@@ -113,7 +117,7 @@ export function openDocument({ row, ...opening }: Opening) {
      * Throws as `Updates.add`.
      */
     receive(update: Uint8Array, by: Typist | undefined): boolean {
-      if (!updates.add(update)) return false;
+      if (held.isBroken || !updates.add(update)) return false;
       held.revision += 1;
       if (by) noteUnsaved(held, by);
       return true;

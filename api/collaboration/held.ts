@@ -34,6 +34,8 @@ export interface Held {
   readonly key: DocumentKey;
   readonly source: Source;
   readonly updates: Updates;
+  /** What is stored are no bytes of Yjs: whoever opens the document gets nothing of it, and nothing is written. */
+  isBroken: boolean;
   /** Told what the document gains, and who has typed it; undefined: nobody, it is a change of the server. */
   onUpdate(update: Uint8Array, by: Typist | undefined): void;
   onStatus(status: Status): void;

@@ -15,6 +15,7 @@ import { openReplicas } from './replicas.ts';
 /** Milliseconds over which connections are closed at the end, and that saving may take before and after it. */
 const CLOSING_MS = 3_000;
 const SAVING_MS = 2_500;
+const TRY_AGAIN = 'The document cannot be opened now: try again';
 
 /** Serves the websocket of co-editing (S203 to S208). */
 export async function openCollaborationServer(context: Context) {
@@ -65,7 +66,7 @@ export async function openCollaborationServer(context: Context) {
       closeSocket(
         ws,
         code === 'not_found' ? CLOSE.notFound : CLOSE.tooMany,
-        code === 'not_found' ? 'There is no such document' : 'The document cannot be opened now: try again',
+        code === 'not_found' ? 'There is no such document' : TRY_AGAIN,
       );
       return undefined;
     });
@@ -105,7 +106,11 @@ export async function openCollaborationServer(context: Context) {
         throw error;
       });
       sockets.handleUpgrade(request, socket, head, (ws) => {
-        if (!(outcome instanceof Closed)) return void enter(ws, socket, outcome);
+        if (!(outcome instanceof Closed))
+          return void enter(ws, socket, outcome).catch((error: unknown) => {
+            log.error({ room: outcome.room.name, err: error }, 'a room could not be entered');
+            closeSocket(ws, CLOSE.tooMany, TRY_AGAIN);
+          });
         ws.on('error', () => {});
         closeSocket(ws, outcome.code, outcome.message);
       });

@@ -109,6 +109,16 @@ export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
     get vector() {
       return stateVector();
     },
+    /** Says whether the document is bytes of Yjs at all; reads all of it. */
+    isDecodable(): boolean {
+      try {
+        stateVector();
+        deleted();
+        return true;
+      } catch {
+        return false;
+      }
+    },
     /** What somebody lacks who has `of`; throws for bytes that are no state vector. */
     missing: (of: Uint8Array): Uint8Array => (hasNothing(of) ? all() : Y.diffUpdate(all(), of)),
     /** Says whether somebody who has `of` has parts that are not here; throws for bytes that are no state vector. */

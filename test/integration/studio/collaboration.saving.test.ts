@@ -344,4 +344,30 @@ describe('a document that cannot be built', () => {
     expect((await edit(id, { content: '<p>by the API</p>' })).status).toBe(200);
     await Promise.all([editor.close(), neighbour.close()]);
   });
+
+  test.each([
+    ['no bytes of Yjs', Buffer.from('no update, and long enough to be read as one')],
+    ['cut', Buffer.from(Y.encodeStateAsUpdate(new Y.Doc())).subarray(0, 1)],
+    ['empty', Buffer.alloc(0)],
+  ])('nor read, as what is stored is %s, is empty and read-only; the process and the post go on', async (_, state) => {
+    const id = await world.draft();
+    const room = `post:${id}`;
+    await (await world.joined(room)).close();
+    await db.sql`update collaboration_documents set state = ${state}, version = version + 1 where room = ${room}`;
+    const other = await testApp({ sql: db.sql, ...world.world.beside });
+    try {
+      const editor = await world.joined(room, {}, other.address);
+      await settles(() => expect(editor.server).toMatchObject({ readOnly: 'unreadable' }));
+      expect(editor.xml).toBe('');
+      editor.write('too late');
+      await settles(() => expect(editor.denied).toEqual(['permission denied']));
+      expect(other.log.lines.map(({ message }) => message)).toContain('a document cannot be built and is read-only');
+      await editor.close();
+      expect((await edit(id, { content: '<p>by the API</p>' })).status).toBe(200);
+      expect(await world.contentOf(id)).toBe('<p>by the API</p>');
+      expect(Buffer.from((await world.stored(room))!.state)).toEqual(state);
+    } finally {
+      await other[Symbol.asyncDispose]();
+    }
+  });
 });
