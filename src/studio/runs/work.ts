@@ -1,6 +1,6 @@
 import { atMost } from '../../platform/flow/index.ts';
 import { AppError, type ErrorCode } from '../../platform/kernel/index.ts';
-import type { Sql } from '../../platform/db/index.ts';
+import type { Json, Sql } from '../../platform/db/index.ts';
 import { BudgetRefusal } from '../budget/index.ts';
 import { ClaimLost, openAsk, type UnsettledCall, writeUnsettled } from './ask.ts';
 import { type RunStepRow, setJob } from './claim-store.ts';
@@ -99,6 +99,9 @@ const raced = <T>(work: Promise<T>, signal: AbortSignal): Promise<T> =>
     }),
   ]);
 
+/** Between two looks at how far a media job is. */
+const FOLLOW_MS = 5_000;
+
 function toolsOf(
   deps: RunsDeps,
   step: RunStepRow,
@@ -106,6 +109,13 @@ function toolsOf(
   asking: Pick<StepTools, 'ask' | 'keep'>,
 ): StepTools {
   const run = { orgId: step.orgId, id: step.runId };
+  async function tell(event: string, data: Json): Promise<void> {
+    await deps.sql.begin(async (tx) => {
+      await store.lockRun(tx, run);
+      await insertEvents(tx, run, [{ kind: event, data }]);
+    });
+    deps.readers.written(step.runId);
+  }
   return {
     signal,
     leftMs: step.leftMs,
@@ -127,19 +137,17 @@ function toolsOf(
         await cancelJobOf(deps, step);
         throw new ClaimLost();
       }
-      for (;;) {
+      for (let before: string | undefined; ;) {
         signal.throwIfAborted();
-        const made = await deps.mediaJobs.wait(step.orgId, step.id, { ms: 60_000, signal });
+        const made = await deps.mediaJobs.wait(orgId, step.id, { ms: FOLLOW_MS, signal });
         if (made) return made;
+        const { state, progress } = await deps.mediaJobs.get(orgId, step.id);
+        const now = `${state} ${progress}`;
+        if (before !== undefined && now !== before) await tell('progress', { name: step.name, state, progress });
+        before = now;
       }
     },
-    async tell(event, data) {
-      await deps.sql.begin(async (tx) => {
-        await store.lockRun(tx, run);
-        await insertEvents(tx, run, [{ kind: event, data }]);
-      });
-      deps.readers.written(step.runId);
-    },
+    tell,
   };
 }
 

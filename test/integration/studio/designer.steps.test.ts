@@ -1,3 +1,4 @@
+// oxlint-disable max-lines -- one world serves all of a session
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { textsOf } from '../../support/peers/chat-server.ts';
 import type { SignedUp } from '../../support/worlds/app.ts';
@@ -333,7 +334,7 @@ describe('a session in which nothing happens', () => {
   /** A session that is executed by nobody. */
   async function stuck(app = world.app) {
     world.work();
-    world.maker.plan('Make slow', { polls: ['running'] });
+    world.maker.plan('Make slow', { polls: ['standing'] });
     const id = await executing(step('fast', 'image'), copyStep(), step('slow', 'image'));
     await eventually('what can be done is done', async () => {
       const session = await world.see(ann, id);
@@ -360,6 +361,21 @@ describe('a session in which nothing happens', () => {
     expect((await db.sql`select from posts where org_id = ${ann.orgId} and deleted_at is null`).length).toBe(0);
     await eventually('the job is cancelled', () => world.maker.jobs('Make slow').at(-1)!.cancels > 0);
     expect((await world.act(ann, id, 'approve-plan')).status).toBe(200);
+  }, 60_000);
+
+  test('is not one whose media job moves: how far it is, is told [DS1]', async () => {
+    const { id, sweep } = await stuck();
+    await untouched(id, 16);
+    let progress = 10;
+    const told = () =>
+      db.sql<{ data: object }[]>`select data from run_events where run_id = ${id} and kind = 'progress'`;
+    await eventually('the job is seen to move', async () => {
+      await db.sql`update media_jobs set progress = ${(progress += 1)} where org_id = ${ann.orgId} and state = 'running'`;
+      return (await told()).length > 0;
+    });
+    expect((await told())[0]!.data).toEqual({ name: 'slow', state: 'running', progress: expect.any(Number) });
+    await sweep();
+    expect((await world.see(ann, id)).state).toBe('executing');
   }, 60_000);
 
   test('for as long as the setting says is taken back, also where its plan is still made [DS2]', async () => {

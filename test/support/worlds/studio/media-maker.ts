@@ -13,7 +13,8 @@ import { HEADS, picture } from '../samples.ts';
 
 /** How the maker treats a submit. `cut`: the connection ends before it is taken, or after; `hang`: no answer. */
 type Taking = 'accept' | 'at-once' | 'cut-before' | 'cut-after' | 'hang-after' | { status: number; wait?: string };
-type Told = 'running' | 'done' | 'failed' | 'hang' | number;
+/** `standing`: running, and it does not say how far it is. */
+type Told = 'running' | 'standing' | 'done' | 'failed' | 'hang' | number;
 /** A path below `/results`, or a whole address. `inline`: the bytes come with the answer. */
 type Result =
   | 'picture'
@@ -216,7 +217,7 @@ export async function startMaker(ids: readonly string[] = ['maker']) {
     if (typeof told === 'number') return answer(response, told, { error: 'not now' });
     job.failed = told === 'failed';
     answer(response, 200, {
-      state: told,
+      state: told === 'standing' ? 'running' : told,
       ...(told === 'running' && { progress: 10 * job.polls }),
       ...(told === 'done' && { ...resultsOf(plan), ...(plan.segments && { segments: plan.segments }) }),
     });
