@@ -1,7 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import * as Y from 'yjs';
 import { newId, systemClock } from '../../src/platform/kernel/index.ts';
-import type { Contents, SharedDocuments, Typist } from '../../src/studio/collaboration/index.ts';
+import {
+  type Contents,
+  DocumentUnreadable,
+  type SharedDocuments,
+  type Typist,
+} from '../../src/studio/collaboration/index.ts';
 import { doJob, type JobKind } from '../../src/studio/collaboration/jobs.ts';
 import { openDocument } from './document.ts';
 import type { Source } from './source.ts';
@@ -322,5 +327,36 @@ describe('what is typed in another process is saved in the name of whoever has t
     expect([two.unsavedBy, one.unsavedBy]).toEqual([{ userId: 'member', schedulesFreely: false }, undefined]);
     await two.agree();
     expect([savedBy, two.unsavedBy]).toEqual([['member', 'admin'], undefined]);
+  });
+});
+
+describe('what cannot be done is a conflict that says why', () => {
+  const ann = { userId: 'ann', schedulesFreely: true };
+  const source: Pick<Source, 'read'> = { read: async () => ({ contents, version: '1', closed: null }) };
+
+  test('a version of a document that cannot be built', async () => {
+    const { row, documents } = openStored();
+    const broken = { ...documents, worker: { run: () => Promise.reject(new DocumentUnreadable('it took too long')) } };
+    const document = openWith(broken, row, source);
+    await expect(document.keep('manual')).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('cannot be built'),
+    });
+  });
+
+  test('a restore that the document has no room for, which changes nothing', async () => {
+    const { row, stored, documents } = openStored();
+    const before = stored.state;
+    const large = openEditor(before)('x'.repeat(5_000_000));
+    const worker = {
+      run: async (kind: JobKind, given: never) =>
+        kind === 'merge' ? { update: large, met: false } : doJob(kind, given),
+    };
+    const document = openWith({ ...documents, worker, keepVersion: async () => newId() }, row, source);
+    await expect(document.restore({ contents, changedTo: null }, ann)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('larger than 5000000 bytes'),
+    });
+    expect(stored.state).toEqual(before);
   });
 });

@@ -1,6 +1,12 @@
 import { AppError } from '../../src/platform/kernel/index.ts';
 import type { PostAuthor } from '../../src/publishing/posts/index.ts';
-import type { DocumentRow, Typist, VersionReason, VersionWithContents } from '../../src/studio/collaboration/index.ts';
+import {
+  type DocumentRow,
+  DocumentUnreadable,
+  type Typist,
+  type VersionReason,
+  type VersionWithContents,
+} from '../../src/studio/collaboration/index.ts';
 import { openUpdates } from '../../src/studio/collaboration/updates.ts';
 import { agree } from './agreement.ts';
 import {
@@ -27,6 +33,16 @@ const readOnly = () =>
 
 /** A state vector and an update of a document in which nothing is. */
 const NOTHING = { vector: Uint8Array.of(0), update: Uint8Array.of(0, 0) };
+
+/** Does something with what a document says, for somebody who asked for it. */
+async function built<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof DocumentUnreadable)) throw error;
+    throw new AppError('conflict', 'The document cannot be built, so it has no version', {}, { cause: error });
+  }
+}
 
 /** What a version says; where it was kept before an edit of an agent, what that edit made of it, too. */
 type Restored = Pick<VersionWithContents, 'contents' | 'changedTo'>;
@@ -136,14 +152,17 @@ export function openDocument({ row, ...opening }: Opening) {
         if ((await takeStored(held)) || !isKnown()) await agree(held);
       });
     },
-    /** Keeps what the document says as a version; undefined when the latest one says the same. */
+    /**
+     * Keeps what the document says as a version; undefined when the latest one says the same.
+     * @throws AppError `conflict` where it cannot be built
+     */
     keep: (reason: VersionReason, label: string | null = null) =>
       inTurn(async () => {
         await write(held);
-        return keepVersion(held, reason, await read(held), label);
+        return keepVersion(held, reason, await built(read(held)), label);
       }),
-    /** @throws AppError `conflict` while the document may not be written */
-    restore: (kept: Restored, by: PostAuthor) => inTurn(() => restore(held, kept, by)),
+    /** @throws AppError `conflict` while the document may not be written, cannot be built, or has no room for it */
+    restore: (kept: Restored, by: PostAuthor) => inTurn(() => built(restore(held, kept, by))),
   };
 }
 export type OpenDocument = ReturnType<typeof openDocument>;

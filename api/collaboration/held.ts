@@ -12,7 +12,7 @@ import {
   type VersionReason,
   whoCounts,
 } from '../../src/studio/collaboration/index.ts';
-import { openUpdates, type Updates } from '../../src/studio/collaboration/updates.ts';
+import { openUpdates, UpdateRefused, type Updates } from '../../src/studio/collaboration/updates.ts';
 import type { ClosedBy, Source } from './source.ts';
 
 /** Why a document cannot be written: what it stands for may not be changed or is gone; it cannot be built. */
@@ -154,7 +154,12 @@ export async function change(
   const [was, mine] = [updates.state, held.revision];
   const merged = await documents.worker.run('merge', { state: was, base, theirs });
   const next = openUpdates(was, source.roots);
-  next.add(merged.update);
+  try {
+    next.add(merged.update);
+  } catch (error) {
+    if (!(error instanceof UpdateRefused)) throw error;
+    throw new AppError('conflict', `The document cannot take this: ${error.message}`, {}, { cause: error });
+  }
   const agreed = agreeing && { post: agreeing, document: asWritten(agreeing) };
   if (by) noteUnsaved(held, by);
   const unsaved = unsavedBy(held);

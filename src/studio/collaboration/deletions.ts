@@ -36,6 +36,13 @@ function boundsOf(ranges: readonly (readonly [start: number, end: number])[]): n
 const rangesOf = (bounds: readonly number[]): [number, number][] =>
   Array.from({ length: bounds.length / 2 }, (_, n) => [bounds[2 * n]!, bounds[2 * n + 1]!]);
 
+/** Says whether all deletions are of clocks that a document has (client → clock). */
+export function areWithin(deleted: Deleted, clocks: ReadonlyMap<number, number>): boolean {
+  for (const [client, ranges] of deleted)
+    if (ranges.some(({ clock, len }) => clock + len > (clocks.get(client) ?? 0))) return false;
+  return true;
+}
+
 /** The deleted ranges of a document, so that an update is judged without reading the document. */
 export function openDeletions(deleted: Deleted) {
   const boundsBy = new Map<number, number[]>();

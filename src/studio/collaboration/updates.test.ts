@@ -123,6 +123,41 @@ describe('updates of a document', () => {
     expect(add).toThrow(`larger than ${MOST_BYTES} bytes`);
   });
 
+  test('a document that is full takes deletions of what it has, and has room again', () => {
+    const updates = openUpdates(empty(), POST);
+    const doc = new Y.Doc();
+    Y.applyUpdate(doc, updates.state);
+    const texts = doc.getXmlFragment('content');
+    const changed = (work: () => void): Uint8Array => {
+      const before = Y.encodeStateVector(doc);
+      work();
+      return Y.encodeStateAsUpdate(doc, before);
+    };
+    const fill = MOST_BYTES - updates.state.length - 200;
+    updates.add(changed(() => texts.push([paragraph('x'.repeat(fill))])));
+    const more = () => updates.add(made((other) => other.getXmlFragment('content').push([paragraph('')])));
+    expect(() => {
+      for (;;) more();
+    }).toThrow(UpdateRefused);
+    // deletions of what nobody has would let it grow for ever
+    const ranges = Array.from({ length: 200 }, (_, n) => [(n * 2) % 128, 1]).flat();
+    const foreign = Uint8Array.from([0, 1, 99, 200, 1, ...ranges]); // no parts; one client, 200 ranges
+    expect(() => updates.add(foreign)).toThrow(UpdateRefused);
+    const full = (texts.get(texts.length - 1) as Y.XmlElement).get(0) as Y.XmlText;
+    for (const signs of [1, 9, MOST_BYTES / 2]) {
+      const deletion = changed(() => {
+        for (let n = 0; n < 60; n += 1) full.delete(n, Math.floor(signs / 60) + 1);
+      });
+      expect(deletion.length).toBeGreaterThan(60); // more than there is room for
+      expect(updates.add(deletion)).toEqual(new Set());
+    }
+    const was = updates.state;
+    const smaller = new Y.Doc();
+    Y.applyUpdate(smaller, was);
+    updates.compact(was, Y.encodeStateAsUpdate(smaller));
+    expect(more()).toBeDefined();
+  });
+
   test('bytes that are no update throw, whatever they are, and change nothing', () => {
     const real = made((doc) => doc.getXmlFragment('content').push([paragraph('hello')]));
     const cut = fc

@@ -1,5 +1,5 @@
 import * as Y from 'yjs';
-import { type Deletions, openDeletions } from './deletions.ts';
+import { areWithin, type Deletions, openDeletions } from './deletions.ts';
 
 /** What an update may not hold; the sentence goes to the client. */
 export class UpdateRefused extends Error {
@@ -134,7 +134,9 @@ export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
     add(update: Uint8Array): ReadonlySet<number> | undefined {
       const judged = judge(update, known(), roots);
       if (!brings(judged)) return undefined;
-      if (bytes + update.length > MOST_BYTES && all().length + update.length > MOST_BYTES)
+      // what only deletes of what is there makes it smaller, once it is compacted
+      const mayGrow = judged.clients.size > 0 || !areWithin(judged.deleted, known());
+      if (mayGrow && bytes + update.length > MOST_BYTES && all().length + update.length > MOST_BYTES)
         throw new UpdateRefused(`the document would be larger than ${MOST_BYTES} bytes`);
       if (waiting + judged.waiting > MOST_WAITING) {
         waiting = judge(all(), new Map(), roots).waiting;
