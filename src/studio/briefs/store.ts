@@ -113,9 +113,17 @@ export interface BriefCounts {
   runs: number;
   /** Paid to providers of AI and media, by the days of UTC. */
   spentMicros: number;
-  /** Drafts that agents wrote and that are still drafts. */
+  /** Drafts that agents or runs wrote and that are still drafts. */
   drafts: number;
 }
+
+/** The post was made by a step of a run: its group is that of the step. */
+const isOfRun = (sql: Sql): Fragment => sql`exists (
+          select
+          from run_steps s
+          where s.id = case when p.group_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then p.group_id::uuid end
+            and s.org_id = p.org_id
+        )`;
 
 export async function countWeek(sql: Sql, orgId: string, { from, to, begins, ends }: BriefWeek): Promise<BriefCounts> {
   const within = (column: Fragment): Fragment => sql`${column} >= ${begins} and ${column} < ${ends}`;
@@ -137,9 +145,9 @@ export async function countWeek(sql: Sql, orgId: string, { from, to, begins, end
       where org_id = ${orgId}
     ) p, (
       select count(*)::int as drafts
-      from posts
+      from posts p
       where org_id = ${orgId}
-        and creation_method = 'MCP'
+        and (creation_method = 'MCP' or ${isOfRun(sql)})
         and state = 'DRAFT'
         and root_post_id is null
         and deleted_at is null

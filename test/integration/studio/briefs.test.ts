@@ -202,6 +202,33 @@ describe('the weekly brief of agents', () => {
   });
 });
 
+test('drafts of the designer are counted with those of agents, those of people are not', async () => {
+  const { sql, orgId } = world;
+  const ann = await reader();
+  await happens();
+  const [run, stepId, channel] = [newId(), newId(), newId()];
+  await sql`insert into runs (id, org_id, kind, state, is_active, input) values (${run}, ${orgId}, 'designer', 'completed', false, '{}')`;
+  await sql`
+    insert into run_steps (id, run_id, org_id, round, place, name, input, after, anyway, state, deadline_ms)
+    values (${stepId}, ${run}, ${orgId}, 1, 0, 'post', '{}', '{}', false, 'done', 1)`;
+  await sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${channel}, ${orgId}, 'x', 'v1', ${channel}, 'A channel', 'v2:')`;
+  for (const [group, method] of [
+    [stepId, 'WEB'],
+    [newId(), 'MCP'],
+    [newId(), 'WEB'],
+    ['a group of a person', 'WEB'],
+  ] as const)
+    await sql`
+      insert into posts (id, org_id, channel_id, group_id, state, content, publish_date, creation_method, created_at)
+      values (${newId()}, ${orgId}, ${channel}, ${group}, 'DRAFT', 'x', now(), ${method}, ${within()})`;
+  await tell();
+  expect((await world.rowsOf(ann)).map(({ content }) => content)).toEqual([
+    expect.stringMatching(/drafts.*: 2(\n|$)/i),
+  ]);
+});
+
 describe('the summary of a weekly brief', () => {
   const ROWS =
     'Acts of agents: 1 (Scribe)\nProposals that wait for you: 1\nRuns of designer and content pipeline: 1\nSpent on AI and media: 1.25 USD';

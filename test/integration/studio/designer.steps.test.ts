@@ -112,7 +112,9 @@ describe('an answer of the model', () => {
     await world.comes(ann, id, 'awaiting_plan');
     await world.act(ann, id, 'approve-plan');
     const { assets, messages } = await world.comes(ann, id, 'completed');
-    const [post] = await db.sql`select content from posts where id = ${assets[0].id}`;
+    const [post] = await db.sql`
+      select content, group_id in (select id::text from run_steps) as "isOfRun" from posts where id = ${assets[0].id}`;
+    expect(post!['isOfRun']).toBe(true); // by which the weekly brief finds it
     expect(post!['content']).toContain('https://ours.example');
     expect(post!['content']).not.toMatch(/evil|@eve|<b>/);
     expect(messages.at(-1)).toMatchObject({
