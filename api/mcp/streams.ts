@@ -1,7 +1,7 @@
 import { addAbortListener } from 'node:events';
 import { Readable } from 'node:stream';
 import { deserialize, serialize } from 'node:v8';
-import type { Cache } from '../../src/platform/cache/index.ts';
+import { type Cache, openStreamSlots, type SlotHolder } from '../../src/platform/cache/index.ts';
 import { AppError, notFound, randomBase62 } from '../../src/platform/kernel/index.ts';
 import type { Principal, Reply } from '../http/route.ts';
 import type { ServerEvent } from '../http/server-events.ts';
@@ -13,7 +13,7 @@ import { answerMessages } from './server.ts';
 // may come to any. The cache knows whose a stream is, and takes messages to its process; that of one which was killed
 // hears none from then on.
 
-/** Legacy streams of one organization in one process. */
+/** Legacy streams of one organization, in all processes. */
 const MOST_OF_ORG = 100;
 /** Proxies close a connection that is silent for long. */
 const COMMENT_MS = 15_000;
@@ -26,7 +26,7 @@ interface Sent {
   request: Pick<SurfaceCall['request'], 'id' | 'ip'>;
   body: Messages;
 }
-interface Stream {
+interface Stream extends SlotHolder {
   /** The call that opened it. */
   call: SurfaceCall;
   /** What the program calls itself, by the handshake. */
@@ -39,12 +39,25 @@ const nameOf = (sessionId: string): string => `mcp-stream|${sessionId}`;
 const credentialOf = ({ userId, orgId, apiKeyId, authorizationId }: Principal): string =>
   [userId, orgId, apiKeyId, authorizationId].join('|');
 
-const known = new WeakMap<Cache, Map<string, Stream>>();
-/** The streams of this process, by their ids. */
-function streamsOf(cache: Cache): Map<string, Stream> {
-  const streams = known.get(cache) ?? new Map<string, Stream>();
-  known.set(cache, streams);
-  return streams;
+/** The streams of this process, by their ids, and their places among those of all processes. */
+interface Streams {
+  streams: Map<string, Stream>;
+  slots: ReturnType<typeof openStreamSlots>;
+}
+const known = new WeakMap<Cache, Streams>();
+function streamsOf(cache: Cache): Streams {
+  const found = known.get(cache) ?? {
+    streams: new Map<string, Stream>(),
+    slots: openStreamSlots(cache, {
+      name: 'mcp-stream-slot',
+      most: MOST_OF_ORG,
+      ttlMs: 3 * COMMENT_MS,
+      refusal: `At most ${MOST_OF_ORG} streams of an organization are possible at a time`,
+      retryAfterMs: COMMENT_MS,
+    }),
+  };
+  known.set(cache, found);
+  return found;
 }
 
 /** Refuses a caller who may not open a stream. */
@@ -59,27 +72,29 @@ export const checkStream = async (call: SurfaceCall): Promise<void> =>
 export async function* streamEvents(call: SurfaceCall, gone: AbortSignal): AsyncGenerator<ServerEvent> {
   const { cache } = call.rooms;
   await checkStream(call);
-  const streams = streamsOf(cache);
-  const own = [...streams.values()].filter((stream) => stream.call.principal.orgId === call.principal.orgId);
-  if (own.length >= MOST_OF_ORG)
-    throw new AppError('rate_limited', `At most ${MOST_OF_ORG} streams of an organization are possible at a time`, {
-      retryAfterMs: COMMENT_MS,
-    });
-
+  const { streams, slots } = streamsOf(cache);
+  const { orgId } = call.principal;
   const sessionId = randomBase62(32);
   const name = nameOf(sessionId);
   const ends = AbortSignal.any([gone, call.request.ending]);
   const events = new Readable({ objectMode: true, read() {} });
   const write = (event: ServerEvent) => void (ends.aborted || events.push(event)); // nothing follows on the end
   using _ended = addAbortListener(ends, () => events.push(null));
-  const stream: Stream = { call, write };
+  const stream: Stream = { id: sessionId, userId: orgId, slot: undefined, call, write }; // a place of its organization
+  streams.set(sessionId, stream); // before others are counted
+  try {
+    await slots.claim(stream, [...streams.values()].filter((one) => one.userId === orgId).length);
+  } catch (error) {
+    streams.delete(sessionId);
+    throw error;
+  }
   // what comes to this process needs no cache: it may be away
   const tell = () => cache.set(name, credentialOf(call.principal), KNOWN_MS).catch(() => undefined);
   const comments = setInterval(() => {
     write({ comment: 'still here' });
+    slots.renew([stream]);
     void tell();
   }, COMMENT_MS);
-  streams.set(sessionId, stream);
   const heard = cache.subscribe(name, (text) => {
     const sent = deserialize(Buffer.from(text, 'base64')) as Sent;
     void deliver(stream, sent).catch(() => undefined); // as a message that was lost
@@ -91,6 +106,7 @@ export async function* streamEvents(call: SurfaceCall, gone: AbortSignal): Async
   } finally {
     clearInterval(comments);
     streams.delete(sessionId);
+    slots.release(stream);
     const unheard = heard.then((subscription) => subscription[Symbol.asyncDispose]());
     void Promise.allSettled([unheard, cache.delete(name)]);
   }
@@ -141,7 +157,7 @@ export async function sendToStream(call: SurfaceCall, sessionId: string, body: M
   const { cache } = rooms;
   const sent: Sent = { principal, request: { id: request.id, ip: request.ip }, body };
   const credential = credentialOf(principal);
-  const here = streamsOf(cache).get(sessionId);
+  const here = streamsOf(cache).streams.get(sessionId);
   const owner = here ? credentialOf(here.call.principal) : await cache.get(nameOf(sessionId));
   if (here && owner === credential) return deliver(here, sent);
   const heard = owner === credential ? await cache.publish(nameOf(sessionId), serialize(sent).toString('base64')) : 0;

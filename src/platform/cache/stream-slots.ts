@@ -4,6 +4,7 @@ import type { Cache } from './port.ts';
 /** A stream of somebody; `slot` is its place among theirs in all processes, undefined while the cache is away. */
 export interface SlotHolder {
   readonly id: string;
+  /** Whose streams are counted. */
   readonly userId: string;
   slot: string | undefined;
 }
@@ -15,21 +16,22 @@ export interface StreamSlotOptions {
   most: number;
   /** One that is not renewed for so long is gone. */
   ttlMs: number;
-  /** What a person is told who has no slot left. */
+  /** What a person is told who has no slot left, and when to try again. */
   refusal: string;
+  retryAfterMs?: number;
 }
 
 /** The streams that a person may have open at once, over all processes. */
 export const openStreamSlots = (
   cache: Pick<Cache, 'claim' | 'delete'>,
-  { name, most, ttlMs, refusal }: StreamSlotOptions,
+  { name, most, ttlMs, refusal, retryAfterMs }: StreamSlotOptions,
 ) => ({
   /**
    * Takes a slot. `here`: how many the person has in this process, which alone counts while the cache is away.
    * @throws AppError `rate_limited` when there is none left
    */
   async claim(stream: SlotHolder, here: number): Promise<void> {
-    const tooMany = () => new AppError('rate_limited', refusal);
+    const tooMany = () => new AppError('rate_limited', refusal, retryAfterMs === undefined ? {} : { retryAfterMs });
     if (here > most) throw tooMany();
     try {
       for (let n = 0; n < most; n += 1) {

@@ -159,6 +159,26 @@ afterAll(async () => redis?.[Symbol.asyncDispose]()); // once more is no harm
     await eventually('the stream is gone', async () => (await status()) === 404);
   }, 60_000);
 
+  test('have a hundred streams of an organization together [S198]', async () => {
+    await using first = await mcpWorld({ env: { REDIS_URL: redis!.url } });
+    await using second = await testApp({ sql: first.product.db.sql, env: { REDIS_URL: redis!.url } });
+    await using streams = new AsyncDisposableStack();
+    const addresses = [first.product.address, second.address];
+    const begun = (n: number) => open(`/sse/${first.ann.orgId}`, { ...first.key.headers }, addresses[n % 2]);
+    for (let n = 0; n < 100; n += 1) streams.use(await begun(n));
+    for (const n of [0, 1]) await expect(begun(n)).rejects.toThrow('429');
+    const bob = await first.product.signUp();
+    const headers = (await bob.withKey()).headers;
+    streams.use(await open(`/sse/${bob.orgId}`, { ...headers }, second.address)); // another organization has its own
+    await streams.disposeAsync();
+    await eventually('there is room again', () =>
+      begun(1).then(
+        (one) => one[Symbol.asyncDispose]().then(() => true),
+        () => false,
+      ),
+    );
+  }, 60_000);
+
   test('a message goes to the process that has the stream; 404 when that is gone, 503 while Redis is away [S198]', async () => {
     await using first = await mcpWorld({ env: { REDIS_URL: redis!.url } });
     await using second = await testApp({ sql: first.product.db.sql, env: { REDIS_URL: redis!.url } });
