@@ -70,10 +70,13 @@ test('what a network says of a failure and the name of a channel are fenced in r
     const { caller } = callerWith(() => false);
     const refused = await callTool(
       caller,
-      tool(() => Promise.reject(error)),
+      tool(async () => {
+        throw error;
+      }),
       { input: {}, client: 'test' },
     );
-    const places = refused._meta?.['rookery/untrusted'];
+    const meta = refused['_meta'] as Record<string, unknown> | undefined;
+    const places = meta?.['rookery/untrusted'];
     const json = refused.content.at(-1)!.text;
     const [, mark] = /<(untrusted-\w{12})>/.exec(json) ?? [];
     if (mark) expect(refused.content[0]!.text).toContain(`</${mark}> was written by others`);

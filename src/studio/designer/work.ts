@@ -71,7 +71,7 @@ async function makeCopy(
   const { orgId, userId } = step;
   if (userId === null) throw new AppError('conflict', 'Whoever asked for this is gone');
   const { messages: said, ...material } = await materialOf(deps, step, step.runInput);
-  const files = (await Promise.all(dependsOn.map(outcomeOf)))
+  const files = (await Promise.all(dependsOn.map((name) => outcomeOf(name))))
     .flatMap((made) => StepAssets.parse(made).assets)
     .filter(({ kind }) => kind !== 'draft');
   const named = allowedWords(textsIn([said.filter(({ role }) => role === 'user'), material]));
@@ -131,7 +131,9 @@ async function makeFile(
   { make, outputOf: outcomeOf }: StepTools,
 ): Promise<Json> {
   const asked = await requestOfStep(deps, step.orgId, planned);
-  const before = (await Promise.all(planned.dependsOn.map(outcomeOf))).flatMap((made) => StepAssets.parse(made).assets);
+  const before = (await Promise.all(planned.dependsOn.map((name) => outcomeOf(name)))).flatMap(
+    (made) => StepAssets.parse(made).assets,
+  );
   const sources = before.filter(({ kind }) => kind !== 'draft').map(({ id }) => id);
   return madeOf(await make({ ...asked, request: { ...asked.request, sources } }));
 }

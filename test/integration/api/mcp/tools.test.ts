@@ -89,9 +89,13 @@ describe('tools and routes answer the same', () => {
     const get = async (path: string) => (await key.get(`/public/v1${path}`)).body;
     const ofConsole = async (path: string) => (await ann.client.get(path)).body;
     const [atEnd, of] = [{ nextCursor: null }, { integrationId: channelId }];
-    const [{ name, identifier: platform, ...channel }] = await get('/integrations');
+    const [{ identifier: platform, ...channel }] = await get('/integrations');
     const pairs: [tool: string, input: object, answer: unknown, path?: string][] = [
-      ['list_channels', {}, { output: [{ id: channelId, name, picture: channel.picture, platform }], ...atEnd }],
+      [
+        'list_channels',
+        {},
+        { output: [{ id: channelId, name: channel.name, picture: channel.picture, platform }], ...atEnd },
+      ],
       ['list_groups', {}, { output: await get('/groups'), ...atEnd }],
       ['channel_schema', { platform: 'sandbox' }, await get(`/integration-settings/${channelId}`)],
       ['get_post', { id }, await ofConsole(`/posts/${id}`)],
