@@ -54,9 +54,9 @@ export function openRooms(context: Context): Tools['roomsOf'] {
   };
 }
 
-/** The status of a success by S2. */
-export const successStatus = ({ method, path, creates }: AnyRoute): number =>
-  creates || (method === 'post' && path.startsWith('/public/v1/')) ? 201 : 200;
+/** The status of a success by S2, unless the route or its handler says otherwise. */
+export const successStatus = ({ method, path, creates, accepted }: AnyRoute): number =>
+  accepted === 'always' ? 202 : creates || (method === 'post' && path.startsWith('/public/v1/')) ? 201 : 200;
 
 function replyOf(exchange: Exchange, writeCookie: CookieWriter): Reply {
   const { headers, cookiesToSet } = exchange;

@@ -157,6 +157,11 @@ export interface Declaration<
   idempotent?: boolean;
   /** Default by S2: 201 for POST below /public/v1, else 200; 201 where `creates`. */
   creates?: boolean;
+  /**
+   * A success of 202. `always`: in the place of the status of S2. The one of the answers of a union that comes with it,
+   * once its handler says so: where the client does not want to wait (`Prefer`, RFC 7240), or the work takes too long.
+   */
+  accepted?: 'always' | z.ZodType;
   /** Without one the body must be absent or `{}`. */
   body?: B;
   /** Bytes of a JSON body; 2 MB unless said (S8). */

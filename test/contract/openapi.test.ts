@@ -260,6 +260,40 @@ describe('webhooks', () => {
   });
 });
 
+describe('what is answered before it is done', () => {
+  const STATUSES: Readonly<Record<string, readonly string[]>> = {
+    ...Object.fromEntries(
+      ['files', 'media'].flatMap((prefix) => [
+        ...['generate-image', 'generate-image-with-prompt', 'generate-video', 'generate-voice', 'captions'].map(
+          (name) => [`POST /${prefix}/${name}`, ['201', '202']] as const,
+        ),
+        [`POST /${prefix}/jobs`, ['202']] as const,
+      ]),
+    ),
+    'POST /public/v1/generate-video': ['201', '202'],
+    'POST /ai/content-pipeline': ['202'],
+    'POST /message/:id': ['202'],
+  };
+
+  test('has a 202, alone or beside the answer that was waited for [S151]', () => {
+    const found = all.flatMap(({ name, at: one }) => {
+      const successes = Object.keys(one['responses'] as Json).filter((status) => status.startsWith('2'));
+      return successes.includes('202') ? [[name, successes]] : [];
+    });
+    expect(Object.fromEntries(found)).toEqual(STATUSES);
+  });
+
+  test('names the job with 202, and says how not to wait [S151]', () => {
+    for (const { at: one } of all.filter(({ name }) => STATUSES[name]?.includes('201'))) {
+      const [made, later] = [201, 202].map((status) => one['responses'][status]);
+      expect(later.content['application/json'].schema.properties).toEqual({ jobId: { type: 'string' } });
+      expect(JSON.stringify(made.content['application/json'].schema)).not.toContain('jobId');
+      expect(Object.keys(later.headers)).toContain('Preference-Applied');
+      expect((one['parameters'] as Json[]).map(({ name }) => name)).toContain('Prefer');
+    }
+  });
+});
+
 describe('headers', () => {
   const RATE = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
   test('each throttled success and each 429 has the rate headers, a 429 also Retry-After [S16]', () => {

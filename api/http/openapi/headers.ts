@@ -19,6 +19,7 @@ export const HEADERS: Json = {
     schema: { type: 'string', enum: ['true'] },
     example: 'true',
   },
+  PreferenceApplied: text('There when the client did not want to wait (RFC 7240).', 'respond-async'),
   ETag: text('The version of the answer, for `If-None-Match`.', 'W/"9f86d081884c7d659a2feaa0c55ad015"'),
   Deprecation: text('Since when the route is to be removed (RFC 9745).', '@1788220800'),
   Sunset: text('Until when the route stays at least (RFC 8594).', 'Mon, 01 Mar 2027 00:00:00 GMT'),
@@ -42,6 +43,12 @@ export const headersOfSuccess = ({ limit, idempotent, revision, deprecated }: An
     ...(revision && { ETag: 'ETag' }),
     ...(deprecated && { Deprecation: 'Deprecation', Sunset: 'Sunset' }),
   });
+
+/** The headers of the 202 of a route that has another success beside it. */
+export const headersOfAccepted = (route: AnyRoute): Json => ({
+  ...headersOfSuccess(route),
+  ...references({ 'Preference-Applied': 'PreferenceApplied' }),
+});
 
 /** The headers of a refusal with this status. */
 export const headersOfRefusal = (status: number | undefined): Json =>

@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { scopeFor } from '../../../src/people/access/index.ts';
 import { successStatus } from '../ladder.ts';
 import type { AnyRoute, AuthKind } from '../route.ts';
 import { exampleOf } from './examples.ts';
-import { headersOfSuccess } from './headers.ts';
+import { headersOfAccepted, headersOfSuccess } from './headers.ts';
 import { refusalsOf } from './refusals.ts';
 import { clientOf, commandOf, curlOf } from './samples.ts';
 import type { Json, Schemas } from './schemas.ts';
@@ -23,6 +23,8 @@ interface Writer {
   ids: ReadonlyMap<AnyRoute, string>;
 }
 
+const isSchema = (accepted: AnyRoute['accepted']): accepted is z.ZodType => typeof accepted === 'object';
+
 const isRequired = (schema: Json, name: string): boolean =>
   Array.isArray(schema['required']) && schema['required'].includes(name);
 
@@ -35,6 +37,14 @@ const IN_HEADERS = {
     schema: { type: 'string', minLength: 1, maxLength: 255 },
     example: 'spring-campaign-1',
   },
+  prefer: {
+    name: 'Prefer',
+    in: 'header',
+    required: false,
+    description: 'With `respond-async` it is not waited for: 202 with the id of the job (RFC 7240).',
+    schema: { type: 'string' },
+    example: 'respond-async',
+  },
   ifNoneMatch: {
     name: 'If-None-Match',
     in: 'header',
@@ -46,7 +56,7 @@ const IN_HEADERS = {
 };
 
 /** The name of an example stands for its parameter; an id in a path is one. */
-function parametersOf({ path, query, idempotent, revision }: AnyRoute, { schemas }: Writer): Json[] {
+function parametersOf({ path, query, idempotent, accepted, revision }: AnyRoute, { schemas }: Writer): Json[] {
   const withExample = (name: string, schema: Json) =>
     exampleOf(schema, schemas.components(), { io: 'input', name }) as string;
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => {
@@ -67,6 +77,7 @@ function parametersOf({ path, query, idempotent, revision }: AnyRoute, { schemas
     ...inPath,
     ...inQuery,
     ...(idempotent ? [IN_HEADERS.idempotencyKey] : []),
+    ...(isSchema(accepted) ? [IN_HEADERS.prefer] : []),
     ...(revision ? [IN_HEADERS.ifNoneMatch] : []),
   ];
 }
@@ -108,10 +119,17 @@ function bodyOf(route: AnyRoute, { schemas }: Writer): { json?: unknown; request
 /** The type of an answer that is not JSON. */
 const RAW_TYPES = { text: 'text/plain', bytes: 'application/octet-stream', json: 'application/json' } as const;
 
-function answerOf(route: AnyRoute, { schemas }: Writer): Json {
+/** What comes with the usual success: of a union all but what comes with 202. */
+function usualAnswerOf({ answer, accepted }: AnyRoute): z.ZodType {
+  if (!isSchema(accepted)) return answer as z.ZodType;
+  const [first, ...others] = (answer as z.ZodUnion<readonly z.ZodType[]>).options.filter((one) => one !== accepted);
+  return others.length === 0 ? first! : z.union([first!, ...others]);
+}
+
+function answerOf(route: AnyRoute, answer: z.ZodType, { schemas }: Writer): Json {
   const { output = 'json' } = route;
   const type = route.mediaType ?? (route.page ? 'text/html' : RAW_TYPES[output]);
-  const schema = output === 'json' ? schemas.schemaOf(route.answer as z.ZodType, 'output') : { type: 'string' };
+  const schema = output === 'json' ? schemas.schemaOf(answer, 'output') : { type: 'string' };
   const example = output === 'json' && exampleOf(schema, schemas.components(), { io: 'output' });
   return {
     [output === 'json' ? RAW_TYPES.json : type]: { schema, ...(example !== false && { example }) },
@@ -123,7 +141,18 @@ function answerOf(route: AnyRoute, { schemas }: Writer): Json {
 function responsesOf(route: AnyRoute, writer: Writer): Json {
   const status = successStatus(route);
   return {
-    [status]: { description: STATUS_CODES[status], headers: headersOfSuccess(route), content: answerOf(route, writer) },
+    [status]: {
+      description: STATUS_CODES[status],
+      headers: headersOfSuccess(route),
+      content: answerOf(route, usualAnswerOf(route), writer),
+    },
+    ...(isSchema(route.accepted) && {
+      202: {
+        description: STATUS_CODES[202],
+        headers: headersOfAccepted(route),
+        content: answerOf(route, route.accepted, writer),
+      },
+    }),
     ...(route.revision && { 304: { description: STATUS_CODES[304], headers: headersOfSuccess(route) } }),
     ...Object.fromEntries(
       refusalsOf(route).map((code) => [

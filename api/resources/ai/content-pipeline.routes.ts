@@ -41,16 +41,14 @@ export default [
     planLimit: 'ai_budget',
     limit: '30/minute',
     idempotent: true,
-    creates: true,
+    accepted: 'always',
     body: NewPipeline,
     bodyLimit: BODY_BYTES,
     answer: PipelineBegun,
-    async handle({ rooms, principal, body, reply, idempotency }) {
+    async handle({ rooms, principal, body, idempotency }) {
       checkMayCreatePosts(principal);
       const kept = keptAnswer(idempotency, 202, presentPipelineBegun);
-      const begun = await rooms.contentPipeline.begin(principal.orgId, authorOf(principal), body, kept);
-      reply.status(202);
-      return begun;
+      return rooms.contentPipeline.begin(principal.orgId, authorOf(principal), body, kept);
     },
     present: presentPipelineBegun,
   }),

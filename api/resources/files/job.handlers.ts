@@ -111,6 +111,7 @@ export const generateVideoRoute = (path: `/${string}`, opens: Opens) =>
       customParams: VideoValues.default({}),
     }),
     answer: z.union([z.array(MadeFile), Waiting]),
+    accepted: Waiting,
     handle: (call) => beginVideo(call, call.body),
     present: presentAll,
   });
@@ -124,6 +125,7 @@ const makingRoutes = (prefix: '/files' | '/media') => [
     planLimit: 'storage_gb',
     body: z.strictObject({ prompt, size: words.optional(), ...provider }),
     answer: z.union([MadeFile, Waiting]),
+    accepted: Waiting,
     handle: (call) => {
       const { prompt: text, size, ...wanted } = call.body;
       return begin(call, { ...wanted, operation: 'image', request: { prompt: text, size, sources: [] } });
@@ -138,6 +140,7 @@ const makingRoutes = (prefix: '/files' | '/media') => [
     planLimit: 'storage_gb',
     body: z.strictObject({ prompt }),
     answer: z.union([MadeFile, Waiting]),
+    accepted: Waiting,
     handle: (call) => begin(call, { operation: 'image', request: { prompt: call.body.prompt, sources: [] } }),
     present: presentOne,
   }),
@@ -150,6 +153,7 @@ const makingRoutes = (prefix: '/files' | '/media') => [
     planLimit: 'storage_gb',
     body: z.strictObject({ text: prompt, voice: words.optional(), language: words.optional(), ...provider }),
     answer: z.union([MadeFile, Waiting]),
+    accepted: Waiting,
     handle: (call) => {
       const { text, voice, language, ...wanted } = call.body;
       return begin(call, {
@@ -169,6 +173,7 @@ const makingRoutes = (prefix: '/files' | '/media') => [
     planLimit: 'storage_gb',
     body: z.strictObject({ fileId: z.string().max(255), language: words.optional(), ...provider }),
     answer: z.union([z.array(MadeFile), Waiting]),
+    accepted: Waiting,
     handle: (call) => {
       const { fileId, language, ...wanted } = call.body;
       return begin(call, {
@@ -244,13 +249,13 @@ const runningRoutes = (prefix: '/files' | '/media') => [
     description: 'Any operation of a provider of media; `GET jobs/:id` tells how it goes on.',
     planLimit: 'storage_gb',
     body: z.strictObject({ operation: z.enum(MEDIA_OPERATIONS), ...provider, ...values }),
+    accepted: 'always',
     answer: Job,
-    async handle({ rooms, principal, reply, body, idempotency }) {
+    async handle({ rooms, principal, body, idempotency }) {
       const { operation, providerId, version, model, sources = [], ...request } = body;
       const wanted = { operation, providerId, version, model, request: { ...request, sources } };
       const kept = keptAnswer(idempotency, 202, presentJob);
       const job = await rooms.mediaJobs.create(payerOf(principal), wanted, kept);
-      reply.status(202);
       return { job, files: [] };
     },
     present: presentJob,

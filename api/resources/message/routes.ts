@@ -18,12 +18,12 @@ export default [
     buckets: (body) => bucketsOfMessages('mcp', body),
     query: z.object({ sessionId: z.string().min(1).max(200) }),
     body: Messages,
+    accepted: 'always',
     output: 'text',
     answer: z.string(),
     async handle(call) {
       const { sendToStream } = await import('../../mcp/streams.ts');
       await sendToStream(call, call.query.sessionId, call.body);
-      call.reply.status(202);
       return 'Accepted';
     },
     present: (text) => text,
