@@ -17,7 +17,7 @@ const route = routesOf('mediaJobs', 'media');
 const WAIT_MS = 50_000;
 const words = z.string().trim().min(1).max(200);
 /** What a model is asked for. */
-export const prompt = z.string().trim().min(1).max(20_000); // what the model takes is less
+export const prompt = z.string().trim().min(1).max(40_000); // what a model takes is no more
 const provider = { providerId: words.optional(), version: words.optional(), model: words.optional() };
 const values = {
   prompt: prompt.optional(),
