@@ -1,4 +1,4 @@
-// Made from the OpenAPI document by npm run gen. sha256: e3e31e94758545f0d1650dec9a637108a04e4dc0918690a7de1edae85ce697b0
+// Made from the OpenAPI document by npm run gen. sha256: a099e9b671f124258c0a191d82643fc1deaff6a3aab414e5426053f4287f311e
 export const repeatablePosts: readonly string[] = [
   "/public/v1/generate-video",
   "/public/v1/media/{id}/transform",
@@ -228,7 +228,7 @@ export interface paths {
         put?: never;
         /**
          * Create a video
-         * @description `type` is an `identifier` of `video-options`. Of `customParams` these are used: `prompt`, `model`, `seconds`, `ratio`, `size`, `voice`, `language`, `sources` (ids of files) and `options`. 202 as for `generate-image`.
+         * @description `type` is an `identifier` of `video-options`. Of `customParams` these are used: `prompt`, `model`, `seconds`, `ratio`, `size`, `count`, `voice`, `language`, `sources` (ids of files) and `options`. 202 as for `generate-image`.
          */
         post: operations["generateVideo"];
         delete?: never;
@@ -1123,6 +1123,7 @@ export interface components {
             result: components["schemas"]["MadeFile"][] | null;
             error: string | null;
             costMicros: number | null;
+            costSource: ("reply" | "header" | "price_api" | "price_table" | "estimate") | null;
             settled: boolean;
             /** Format: date-time */
             createdAt: string;
@@ -1587,6 +1588,8 @@ export interface components {
         ETag: string;
         /** @description There when the answer is that of the first request with this `Idempotency-Key`. */
         IdempotencyReplayed: "true";
+        /** @description There when the client did not want to wait (RFC 7240). */
+        PreferenceApplied: string;
         /** @description Requests that the bucket of this route and caller allows in its window. */
         RateLimitLimit: number;
         /** @description Requests that are left in the window. */
@@ -2006,6 +2009,8 @@ export interface operations {
             header?: {
                 /** @description A repeated request with the same key and body gets the first answer, for 24 hours. */
                 "Idempotency-Key"?: string;
+                /** @description With `respond-async` it is not waited for: 202 with the id of the job (RFC 7240). */
+                Prefer?: string;
             };
             path?: never;
             cookie?: never;
@@ -2048,7 +2053,22 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MadeFile"][] | {
+                    "application/json": components["schemas"]["MadeFile"][];
+                };
+            };
+            /** @description Accepted */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                    "X-RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                    "X-RateLimit-Reset": components["headers"]["RateLimitReset"];
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
+                    "Preference-Applied": components["headers"]["PreferenceApplied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
                         jobId: string;
                     };
                 };

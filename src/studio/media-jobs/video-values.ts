@@ -33,10 +33,10 @@ const valueOf = (name: string, label: string, bounds: Bounds): VideoValue => ({
 });
 
 const oneOf = (values: readonly string[] | undefined) => (values?.length ? { values: [...values] } : undefined);
-function lengthOf({ seconds, secondsNeeded = false }: Takes): Bounds | undefined {
+function lengthOf({ seconds, secondsNeeded }: Takes): Bounds | undefined {
   if (!seconds) return undefined;
   const bounds = 'from' in seconds ? { range: { ...seconds } } : { values: [...seconds] };
-  return { required: secondsNeeded, ...bounds };
+  return { required: secondsNeeded === true, ...bounds };
 }
 function voiceOf({ voices }: Takes): Bounds | undefined {
   return voices && { tool: 'voices', ...(voices !== 'any' && { values: [...voices] }) };
