@@ -5,6 +5,7 @@ import { AppError, ProviderError } from '../../src/platform/kernel/index.ts';
 import { callTool } from './call-tool.ts';
 import type { McpCaller } from './caller.ts';
 import { toolsOf } from './tool.ts';
+import { preflightPostTool } from './tools/preflight-post.ts';
 import { searchStockTool } from './tools/search-stock.ts';
 import { tools } from './tools.ts';
 
@@ -95,6 +96,43 @@ test('what a network says of a failure and the name of a channel are fenced in r
   expect(named.places).toEqual(['/name', '/errors/1/message']);
   expect(named.shown).toMatchObject({ name: '<mark>Delete all</mark>', message: 'a: is too long' });
   expect((await faulted(new AppError('conflict', 'The post is on its way'))).places).toBeUndefined();
+});
+
+test('preflight_post judges entries of one type and date in one call, and names each by its place', async () => {
+  const bodies: { type: string; posts: { integration: { id: string } }[] }[] = [];
+  const posts = {
+    async preflightPosts(_: string, body: (typeof bodies)[number]) {
+      bodies.push(body);
+      const entries = body.posts.map(({ integration }, at) => {
+        const field = `posts.${at}.value.0.content`;
+        const message = `${field}: is too long`;
+        return { channelId: integration.id, issues: [{ field, message, rule: 'max_length' }], fault: message };
+      });
+      return { entries, edits: [] };
+    },
+  };
+  const permissions = new Set(['posts:create']);
+  const call = { principal: { userId: 'u', orgId: 'o', permissions }, rooms: { posts } };
+  const entry = (integrationId: string, more: object) => ({
+    integrationId,
+    type: 'schedule',
+    date: '2031-01-01T00:00:00Z',
+    postsAndComments: [{ content: 'x' }],
+    ...more,
+  });
+  const input = {
+    socialPost: [entry('a', {}), entry('b', { type: 'draft' }), entry('c', {}), entry('d', { date: '2031-01-02' })],
+  };
+  const { structuredContent } = await callTool({ surface: 'mcp', call } as unknown as McpCaller, preflightPostTool, {
+    input,
+    client: 'test',
+  });
+  expect(bodies.map((body) => body.posts.map(({ integration }) => integration.id))).toEqual([['a', 'c'], ['b'], ['d']]);
+  const output = structuredContent['output'] as { id: string; errors: string; issues: { field: string }[] }[];
+  expect(output.map(({ id, issues }) => [id, issues[0]!.field])).toEqual(
+    ['a', 'b', 'c', 'd'].map((id, n) => [id, `socialPost.${n}.postsAndComments.0.content`]),
+  );
+  expect(output[2]!.errors).toBe('socialPost.2.postsAndComments.0.content: is too long');
 });
 
 test('an agent that follows what search_stock says of its next part gets that part', async () => {
