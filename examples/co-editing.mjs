@@ -50,7 +50,7 @@ async function join() {
   const socket = new WebSocket(`${url.replace(/^http/, 'ws')}/collaboration/post:${postId}`, { headers });
   const closed = new Promise((_, reject) => {
     socket.on('error', reject);
-    socket.on('close', (code, reason) => reject(new Error(`The connection was closed: ${code} ${reason}`)));
+    socket.on('close', (code, reason) => reject(new Error(`The connection was closed: ${code} ${reason.toString()}`)));
   });
   closed.catch(() => undefined); // it is closed at the end, too
   const loaded = new Promise((resolve) => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { prompt as askedPrompt } from '../../api/resources/files/job.handlers.ts';
 import type { MediaAdapter, SourceFile } from '../../src/providers/registry/index.ts';
 import { checkMediaRequest } from '../../src/providers/registry/index.ts';
 import { adapters } from '../../src/providers/registry/registry.gen.ts';
@@ -124,4 +125,15 @@ test('a hub without a known model for an operation asks for one by its name [S15
       },
     ]);
   }
+});
+
+test('the endpoints take the longest prompt that any model takes', () => {
+  const lengths = adapters.flatMap((adapter) => {
+    if (adapter.domain !== 'media') return [];
+    const { models, actions = {}, anyModel } = adapter;
+    const taken = [...models.map(({ operations }) => operations), actions, anyModel?.operations ?? {}];
+    return taken.flatMap((operations) => Object.values(operations).map(({ promptLength = 0 }) => promptLength));
+  });
+  expect(askedPrompt.safeParse('x'.repeat(Math.max(...lengths))).error).toBeUndefined();
+  expect(askedPrompt.safeParse('x'.repeat(40_001)).success).toBe(false);
 });

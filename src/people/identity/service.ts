@@ -264,9 +264,9 @@ async function updateProfile(
   }
   if (texts.timezone === undefined) return found(await profiles.updateProfile(sql, userId, texts, picture));
   return sql.begin(async (tx) => {
-    const profile = found(await profiles.updateProfile(tx, userId, texts, picture));
+    const changed = found(await profiles.updateProfile(tx, userId, texts, picture));
     await noticesChanged(tx, userId);
-    return profile;
+    return changed;
   });
 }
 

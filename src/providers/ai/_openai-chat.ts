@@ -159,7 +159,7 @@ export const LATER_COST = z
   .transform(({ data }): Cost => ({ ...replyCost(data.total_cost), source: 'price_api' }));
 
 /** A cost that a reply tells, in dollars; rounded up like every other. */
-export const replyCost = (dollars: number): Cost => ({
+const replyCost = (dollars: number): Cost => ({
   micros: Math.ceil(Number((dollars * 1_000_000).toFixed(6))),
   source: 'reply',
 });

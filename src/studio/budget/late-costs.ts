@@ -20,7 +20,7 @@ export async function findLateCost(
     const setting = (await settings.usable(owner, 'ai')).find(({ id }) => id === settingId);
     if (!setting) continue;
     const ai = providers.ai(setting.adapter, { orgId: owner, values: setting.values });
-    const told = await Promise.all(callIds.map((id) => ai.costOf?.(id))).catch(
+    const told = await Promise.all(callIds.map(async (id) => ai.costOf?.(id))).catch(
       (error: unknown): (Cost | undefined)[] => {
         if (error instanceof ProviderError) return [undefined];
         throw error;

@@ -12,7 +12,6 @@ import {
   studios,
   takesOf,
 } from '../../../src/providers/registry/index.ts';
-import { prompt as askedPrompt } from '../../../api/resources/files/job.handlers.ts';
 import { failureOf } from '../../support/peers/fake-network.ts';
 import { type MediaFixture, mediaSuite, PROMPT, type Says, textOf } from '../../support/peers/suites/media.ts';
 import { describeProviders, manifestChecks, sharedWire, wireChecks } from '../../support/peers/suites/provider.ts';
@@ -66,16 +65,6 @@ test('what is an action takes a request without a model, and no model is its def
         expect.any(Object),
       ]);
   }
-});
-
-test('the endpoints take the longest prompt that any model takes', () => {
-  const lengths = registered().flatMap(({ models, actions = {}, anyModel }) =>
-    [...models.map(({ operations }) => operations), actions, anyModel?.operations ?? {}].flatMap((operations) =>
-      Object.values(operations).map(({ promptLength = 0 }) => promptLength),
-    ),
-  );
-  expect(askedPrompt.safeParse('x'.repeat(Math.max(...lengths))).error).toBeUndefined();
-  expect(askedPrompt.safeParse('x'.repeat(40_001)).success).toBe(false);
 });
 
 test('two studios ride on fal and one on openai, which has ended; none is registered [PV5, S234]', () => {

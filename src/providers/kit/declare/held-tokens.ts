@@ -1,5 +1,5 @@
 import type { Clock } from '../../../platform/kernel/index.ts';
-import { accountOf, ownerOf, type Triple } from './instances.ts';
+import { accountKey, ownerKey, type Triple } from './instances.ts';
 import type { HeldToken, HeldTokens, Use } from './line.ts';
 
 /**
@@ -26,8 +26,8 @@ export function openTokenStore({ clock, most }: { clock: Clock; most: number }):
   }
   return {
     of(triple, use) {
-      const account = accountOf(triple, use);
-      const owner = ownerOf(triple, use.orgId);
+      const account = accountKey(triple, use);
+      const owner = ownerKey(triple, use.orgId);
       const keyOf = (address: string) => `${account} ${address}`;
       return {
         get: (address) => known.get(keyOf(address))?.held,
@@ -36,7 +36,7 @@ export function openTokenStore({ clock, most }: { clock: Clock; most: number }):
       };
     },
     forget(provider, orgId) {
-      const owner = ownerOf(provider, orgId);
+      const owner = ownerKey(provider, orgId);
       for (const [key, one] of known) if (one.owner === owner) known.delete(key);
     },
     get size() {

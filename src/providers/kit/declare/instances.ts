@@ -23,10 +23,10 @@ const fingerprint = (values: Use['values']): string =>
   sha256Hex(JSON.stringify(Object.entries(values).toSorted(([a], [b]) => (a < b ? -1 : 1))));
 
 /** Names the owner of what is kept for a provider, of any version. */
-export const ownerOf = ({ domain, id }: Pick<Triple, 'domain' | 'id'>, orgId: string | null): string =>
+export const ownerKey = ({ domain, id }: Pick<Triple, 'domain' | 'id'>, orgId: string | null): string =>
   `${domain}/${id} ${orgId ?? ''}`;
 /** Names an account: a provider version, its owner and the credentials. */
-export const accountOf = ({ domain, id, version }: Triple, { orgId, values }: Use): string =>
+export const accountKey = ({ domain, id, version }: Triple, { orgId, values }: Use): string =>
   `${domain}/${id}@${version} ${orgId ?? ''} ${fingerprint(values)}`;
 
 export function openInstances({ clock, forMs, most }: { clock: Clock; forMs: number; most: number }): Instances {
@@ -39,16 +39,16 @@ export function openInstances({ clock, forMs, most }: { clock: Clock; forMs: num
         if (until > now) break; // a Map keeps insertion order, which is the order of expiry
         known.delete(key);
       }
-      const key = accountOf(triple, use);
+      const key = accountKey(triple, use);
       const found = known.get(key);
       if (found) return found.instance as T; // made by `open` under the same key
       const instance = open();
-      known.set(key, { until: now + forMs, owner: ownerOf(triple, use.orgId), instance });
+      known.set(key, { until: now + forMs, owner: ownerKey(triple, use.orgId), instance });
       if (known.size > most) known.delete(known.keys().next().value!);
       return instance;
     },
     forget(provider, orgId) {
-      const owner = ownerOf(provider, orgId);
+      const owner = ownerKey(provider, orgId);
       for (const [key, one] of known) if (one.owner === owner) known.delete(key);
     },
     get size() {
