@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from '@jest/globals';
-import { newId } from '../../../src/platform/kernel/index.ts';
-import { openCoEditing } from '../../support/worlds/studio/co-editing.ts';
+import { newId } from '../../src/platform/kernel/index.ts';
+import { openCoEditing } from '../support/worlds/studio/co-editing.ts';
 
 // examples/co-editing.mjs as a person types it.
 
-const EXAMPLE = fileURLToPath(new URL('../../../examples/co-editing.mjs', import.meta.url));
+const EXAMPLE = fileURLToPath(new URL('../../examples/co-editing.mjs', import.meta.url));
 const world = await openCoEditing();
 afterAll(world.close);
 const { app, key } = world;
