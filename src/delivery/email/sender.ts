@@ -70,15 +70,12 @@ export function startSender({
       const reason = reasonOf(
         error instanceof ProviderError ? error.message : `This mail could not be sent: ${String(error)}`,
       );
-      const {
-        failure,
-        retryAfterMs = 0,
-        isAddressBad = false,
-      }: Partial<ProviderError> = error instanceof ProviderError ? error : {};
+      const refusal: Partial<ProviderError> = error instanceof ProviderError ? error : {};
+      const { failure, retryAfterMs = 0 } = refusal;
       const waitMs = failure === 'rejected' ? null : mailRetryInMs(attempts);
       const inMs = waitMs === null ? null : Math.max(waitMs, retryAfterMs);
       await (inMs === null
-        ? markBounced(sql, mail, { reason, isAddressBad })
+        ? markBounced(sql, mail, { reason, isAddressBad: refusal.reason === 'bad_address' })
         : retryLater(sql, mail, { inMs, reason }));
       return tell(inMs === null ? 'bounced' : 'retried', reason);
     }

@@ -165,31 +165,27 @@ export const PROVIDER_FAILURES = [
 ] as const;
 export type ProviderFailure = (typeof PROVIDER_FAILURES)[number];
 
-/** The reason of a failure, where it is known: content that is there already, or a fault of the provider's server. */
-export type ProviderReason = 'duplicate' | 'server';
+/**
+ * The reason of a failure, where it is known: content that is there already, an address that takes no mail, whoever
+ * writes, or a fault of the provider's server.
+ */
+export type ProviderReason = 'duplicate' | 'bad_address' | 'server';
 
 export class ProviderError extends AppError {
   override readonly name = 'ProviderError';
   readonly failure: ProviderFailure;
   readonly reason: ProviderReason | undefined;
   readonly retryAfterMs: number | undefined;
-  /** Of a mail that was rejected: the address takes none, whoever writes and whatever is written. */
-  readonly isAddressBad: boolean;
 
   constructor(
     failure: ProviderFailure,
     message: string,
-    options: ErrorOptions & {
-      reason?: ProviderReason | undefined;
-      retryAfterMs?: number | undefined;
-      isAddressBad?: boolean | undefined;
-    } = {},
+    options: ErrorOptions & { reason?: ProviderReason | undefined; retryAfterMs?: number | undefined } = {},
   ) {
     super('provider_failed', message, { failure }, options);
     this.failure = failure;
     this.reason = options.reason;
     this.retryAfterMs = options.retryAfterMs;
-    this.isAddressBad = options.isAddressBad ?? false;
   }
 }
 

@@ -220,9 +220,7 @@ async function whole(request: IncomingMessage): Promise<Buffer> {
 /** What a failed call ended with. */
 export const failureOf = async (
   call: Promise<unknown>,
-): Promise<
-  AppError & { failure?: ProviderFailure; reason?: ProviderReason; retryAfterMs?: number; isAddressBad?: boolean }
-> => {
+): Promise<AppError & { failure?: ProviderFailure; reason?: ProviderReason; retryAfterMs?: number }> => {
   const [outcome] = await Promise.allSettled([call]);
   if (outcome.status === 'fulfilled') throw new Error('The call was expected to fail');
   return outcome.reason as AppError;

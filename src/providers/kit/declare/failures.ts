@@ -15,11 +15,11 @@ export function failureOfStatus(status: number, creates: boolean): ProviderFailu
   return 'rejected';
 }
 
-/** Answers the reason of the failure that an answer tells; `isDuplicate`: its body says that the content is there already. */
+/** Answers the reason of the failure that an answer tells; `refusal`: that of a rejection, where its body says it. */
 export function failureReason(
   failure: ProviderFailure,
-  { status, isDuplicate }: { status: number; isDuplicate: boolean },
+  { status, refusal }: { status: number; refusal: ProviderReason | undefined },
 ): ProviderReason | undefined {
-  if (failure === 'rejected') return isDuplicate ? 'duplicate' : undefined;
+  if (failure === 'rejected') return refusal;
   return status >= 500 && (failure === 'unavailable' || failure === 'lost') ? 'server' : undefined;
 }

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import {
   type Clock,
   ProviderError,
@@ -56,12 +57,7 @@ export interface Connection {
   fail(
     failure: ProviderFailure,
     message: string,
-    more?: {
-      cause?: unknown;
-      reason?: ProviderReason | undefined;
-      retryAfterMs?: number | undefined;
-      isAddressBad?: boolean | undefined;
-    },
+    more?: { cause?: unknown; reason?: ProviderReason | undefined; retryAfterMs?: number | undefined },
   ): ProviderError;
   /** Answers the failure of a call that got no answer, or not a whole one. */
   unanswered(error: unknown, creates: boolean): ProviderError;
@@ -131,11 +127,10 @@ export function openConnection({ manifest, clock, values, token, app, secrets }:
       }
       return call;
     },
-    fail: (failure, message, { cause, reason, retryAfterMs: wait, isAddressBad } = {}) =>
+    fail: (failure, message, { cause, reason, retryAfterMs: wait } = {}) =>
       new ProviderError(failure, clean(`${manifest.title} ${message}`), {
         reason,
         retryAfterMs: wait,
-        isAddressBad,
         ...(cause !== undefined && {
           cause: new Error(clean(cause instanceof Error ? `${cause.name}: ${cause.message}` : 'unknown')),
         }),
@@ -167,11 +162,15 @@ export function openConnection({ manifest, clock, values, token, app, secrets }:
       const body = connection.refusedBody(answer);
       const special = manifest.errorOf?.safeParse(body);
       const failure = special?.success ? special.data : (manifest.errors?.[status] ?? failureOfStatus(status, creates));
-      const isDuplicate = manifest.duplicateOf?.safeParse(body).success ?? false;
+      const fits = (schema: z.ZodType | undefined) => schema?.safeParse(body).success ?? false;
+      const refusal = fits(manifest.duplicateOf)
+        ? 'duplicate'
+        : fits(manifest.badAddressOf)
+          ? 'bad_address'
+          : undefined;
       return connection.fail(failure, `answered ${status}${words(answer)}`, {
-        reason: failureReason(failure, { status, isDuplicate }),
+        reason: failureReason(failure, { status, refusal }),
         retryAfterMs: waitOf(failure, answer),
-        isAddressBad: manifest.badAddressOf?.safeParse(body).success,
       });
     },
   };

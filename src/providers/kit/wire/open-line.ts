@@ -245,7 +245,6 @@ function cleaned(error: unknown, secrets: Guard['secrets']): unknown {
     : new ProviderError(error.failure, message, {
         reason: error.reason,
         retryAfterMs: error.retryAfterMs,
-        isAddressBad: error.isAddressBad,
       });
 }
 

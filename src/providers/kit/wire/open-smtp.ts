@@ -27,7 +27,7 @@ export const openSmtp =
     const fail = (error: SmtpError): never => {
       throw new ProviderError(failureOf(error), clean(error.message), {
         cause: error,
-        isAddressBad: isAddressBad(error),
+        reason: isAddressBad(error) ? 'bad_address' : undefined,
       });
     };
     let transport: Promise<Transporter> | undefined;
