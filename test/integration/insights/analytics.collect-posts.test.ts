@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { ProviderError, systemClock } from '../../../src/platform/kernel/index.ts';
-import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import {
   beginCollection,
   collectAll,
@@ -8,30 +7,19 @@ import {
   gapsOf,
   makeCollectionsDue,
   numbersOf,
+  openCollections,
   seedPost,
 } from '../../support/worlds/analytics.ts';
 import { noEngine } from '../../support/worlds/app.ts';
-import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing/world.ts';
+import { openPublishing, seedOrg } from '../../support/worlds/publishing/world.ts';
 
 // Which posts are read in a night, and which are left out.
 
-type World = Awaited<ReturnType<typeof openPublishing>>;
-let db: TestDatabase;
-let world: World;
-const network = openNetwork();
-let told: ReturnType<typeof numbersOf>;
-beforeAll(async () => {
-  db = await testDatabase();
-  world = await openPublishing({ url: db.url, engine: noEngine, network });
-});
-afterAll(async () => {
-  await world[Symbol.asyncDispose]();
-  await db[Symbol.asyncDispose]();
-});
+const { db, network, world, begin, close } = await openCollections();
+afterAll(close);
+let told: Awaited<ReturnType<typeof begin>>;
 beforeEach(async () => {
-  await emptyTables(db.sql, 'organizations', 'outbox', 'network_paces');
-  network.declares = {};
-  told = numbersOf(network);
+  told = await begin();
 });
 
 const YESTERDAY = daysAgo(1);

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError } from '../../../src/platform/kernel/index.ts';
-import { emptyTables, testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { refuseRows } from '../../support/wire/database/refused-row.ts';
 import {
   analyticsFacts,
@@ -11,31 +10,20 @@ import {
   gapsOf,
   makeCollectionsDue,
   numbersOf,
+  openCollections,
   seedCounts,
   seedPost,
 } from '../../support/worlds/analytics.ts';
 import { noEngine } from '../../support/worlds/app.ts';
-import { openNetwork, openPublishing, seedOrg } from '../../support/worlds/publishing/world.ts';
+import { openPublishing, seedOrg } from '../../support/worlds/publishing/world.ts';
 
 // The nightly collection of numbers, over a network in the process of the test.
 
-type World = Awaited<ReturnType<typeof openPublishing>>;
-let db: TestDatabase;
-let world: World;
-const network = openNetwork();
-let told: ReturnType<typeof numbersOf>;
-beforeAll(async () => {
-  db = await testDatabase();
-  world = await openPublishing({ url: db.url, engine: noEngine, network });
-});
-afterAll(async () => {
-  await world[Symbol.asyncDispose]();
-  await db[Symbol.asyncDispose]();
-});
+const { db, network, world, begin, close } = await openCollections();
+afterAll(close);
+let told: Awaited<ReturnType<typeof begin>>;
 beforeEach(async () => {
-  await emptyTables(db.sql, 'organizations', 'outbox', 'network_paces');
-  network.declares = {};
-  told = numbersOf(network);
+  told = await begin();
 });
 
 const YESTERDAY = daysAgo(1);

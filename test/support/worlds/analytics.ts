@@ -2,7 +2,9 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import type { Context } from '../../../src/context.ts';
 import type { Database } from '../../../src/platform/db/index.ts';
 import type { Counts, Published } from '../../../src/providers/social/_contract.ts';
-import type { Network } from './publishing/world.ts';
+import { emptyTables, testDatabase } from '../wire/database.ts';
+import { noEngine } from './app.ts';
+import { type Network, openNetwork, openPublishing } from './publishing/world.ts';
 
 const DAY_MS = 86_400_000;
 /** The UTC date so many days ago. */
@@ -141,3 +143,24 @@ export const analyticsFacts = (sql: Database, orgId: string) =>
 export const gapsOf = (sql: Database, channelId: string) =>
   sql<{ date: string; reason: string }[]>`
     select date::text as date, reason from analytics_gaps where channel_id = ${channelId} order by date`;
+
+/** The product over a network in the process of the test. `begin` empties the tables for a case, and notes what is asked. */
+export async function openCollections() {
+  const db = await testDatabase();
+  const network = openNetwork();
+  const world = await openPublishing({ url: db.url, engine: noEngine, network });
+  return {
+    db,
+    network,
+    world,
+    async begin() {
+      await emptyTables(db.sql, 'organizations', 'outbox', 'network_paces');
+      network.declares = {};
+      return numbersOf(network);
+    },
+    async close() {
+      await world[Symbol.asyncDispose]();
+      await db[Symbol.asyncDispose]();
+    },
+  };
+}
