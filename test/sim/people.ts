@@ -2,7 +2,7 @@ import { organizationActor } from '../../actors/organization/contract.ts';
 import type { Context } from '../../src/context.ts';
 import { claimKey } from '../../src/platform/db/index.ts';
 import { AppError, idFrom } from '../../src/platform/kernel/index.ts';
-import { saveLogin } from '../../src/publishing/channels/transitions.ts';
+import { saveLogin } from '../../src/publishing/channels/transitions/save-login.ts';
 import { Random } from '../support/random.ts';
 import { override } from '../support/worlds/billing.ts';
 import { channelActorOf, loginOf, newPost, postActorOf, startingWith } from '../support/worlds/publishing/world.ts';

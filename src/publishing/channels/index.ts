@@ -1,5 +1,6 @@
 export type { Snapshot } from './connection.ts';
-export { disableForPlan, pauseQueue, resumeQueue, stopAll } from './transitions.ts';
+export { disableForPlan, stopAll } from './transitions/disable.ts';
+export { pauseQueue, resumeQueue } from './transitions/queue.ts';
 export type { ChannelsOptions } from './deps.ts';
 export type { PostingRules } from './networks.ts';
 export type { ChannelView } from './reading.ts';

@@ -4,7 +4,7 @@ import { pinnedAdapter, type Snapshot } from './connection.ts';
 import { openCredentials } from './credentials.ts';
 import type { ChannelsDeps } from './deps.ts';
 import { sealedOf } from './store.ts';
-import * as transitions from './transitions.ts';
+import { remove } from './transitions/remove.ts';
 
 /** Ends the login of a deleted channel at its network, where that ends no other one. */
 async function revokeLogin(
@@ -25,7 +25,7 @@ async function revokeLogin(
 /** Deletes a channel and its unpublished posts; true when this call did it. */
 export async function removeChannel(deps: ChannelsDeps, orgId: string, id: string, by?: AuditActor): Promise<boolean> {
   const login = await sealedOf(deps.sql, orgId, id);
-  const removed = await transitions.remove(deps.sql, orgId, id, by);
+  const removed = await remove(deps.sql, orgId, id, by);
   // nobody waits for the network, and nothing depends on its answer
   if (removed && login) void revokeLogin(deps, orgId, login).catch(() => undefined);
   return removed;

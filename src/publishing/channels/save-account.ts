@@ -7,7 +7,7 @@ import { sealCredentials } from './credentials.ts';
 import type { ChannelsOptions } from './deps.ts';
 import type { Person } from './login-channel.ts';
 import { loginExpiry } from './rules.ts';
-import { saveLogin } from './transitions.ts';
+import { saveLogin } from './transitions/save-login.ts';
 
 /** Who ends a login: it may be of an account that has a channel already, which is a change of that channel. */
 export interface ChannelConnector extends Person {

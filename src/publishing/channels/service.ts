@@ -32,7 +32,8 @@ import { tellExpiring } from './expiring.ts';
 import { renewIdle } from './renew-idle.ts';
 import { removeChannel } from './revocation.ts';
 import { customersOfOrg } from './store.ts';
-import * as transitions from './transitions.ts';
+import { disable, enable } from './transitions/disable.ts';
+import { requireLogin } from './transitions/require-login.ts';
 import { findUpgrade, upgradeChannel } from './upgrade.ts';
 
 export type Channels = ReturnType<typeof openChannels>;
@@ -42,7 +43,7 @@ export function openChannels(options: ChannelsOptions) {
   const { sql, events } = options;
   /** `seen`: the sealed login that was refused; a newer one is left alone. */
   const needsLogin: NeedsLogin = async (orgId, channelId, reason, seen) => {
-    const held = await transitions.needsLogin(sql, orgId, channelId, reason, seen);
+    const held = await requireLogin(sql, orgId, channelId, reason, seen);
     if (held) events?.channelNeedsLogin({ orgId, channelId, reason });
     return held;
   };
@@ -87,8 +88,8 @@ export function openChannels(options: ChannelsOptions) {
     }),
     // Transitions of the Channel actor: each one conditional statement over the channel and the posts that wait in it;
     // true when it held, and then noted as `by`.
-    enable: (orgId: string, id: string, by?: AuditActor) => transitions.enable(sql, options, orgId, id, by),
-    disable: (orgId: string, id: string, by?: AuditActor) => transitions.disable(sql, orgId, id, by),
+    enable: (orgId: string, id: string, by?: AuditActor) => enable(sql, options, orgId, id, by),
+    disable: (orgId: string, id: string, by?: AuditActor) => disable(sql, orgId, id, by),
     needsLogin,
 
     customers: (orgId: string) => customersOfOrg(sql, orgId),

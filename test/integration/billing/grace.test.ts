@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { disable, enable } from '../../../src/publishing/channels/transitions.ts';
+import { disable, enable } from '../../../src/publishing/channels/transitions/disable.ts';
 import { startingWith } from '../../support/worlds/publishing/world.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, WITH_MAIL } from '../../support/worlds/app.ts';

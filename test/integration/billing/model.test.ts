@@ -6,7 +6,7 @@ import { type Tier, TIERS } from '../../../src/entitlements/index.ts';
 import { openEvents, openMetrics } from '../../../src/platform/telemetry/index.ts';
 import { pauseQueue } from '../../../src/publishing/channels/index.ts';
 import { resumeOrgPosts } from '../../../src/publishing/open.ts';
-import { disable, enable } from '../../../src/publishing/channels/transitions.ts';
+import { disable, enable } from '../../../src/publishing/channels/transitions/disable.ts';
 import { readConfig } from '../../../src/platform/config/index.ts';
 import { AppError, newId, openVault, systemClock } from '../../../src/platform/kernel/index.ts';
 import * as plain from '../../model/billing.ts';

@@ -111,7 +111,7 @@ test('a channel enabled while the limit falls is either disabled with the others
     await subscribe(db.sql, orgId, { tier: 'PRO' });
     await db.sql`update channels set disabled = true where id = ${channelIds[3]!}`;
     const enabled = (async () => {
-      const { enable } = await import('../../../src/publishing/channels/transitions.ts');
+      const { enable } = await import('../../../src/publishing/channels/transitions/disable.ts');
       return enable(db.sql, startingWith(billing), orgId, channelIds[3]!);
     })();
     const [outcome] = await Promise.allSettled([
@@ -130,7 +130,7 @@ test('a channel enabled while the limit falls is either disabled with the others
 test('concurrent posts, channels, seats and a falling plan of one org never deadlock, and nothing exceeds its limit', async () => {
   const { orgId, channelIds } = await seedOrg(db.sql, 10);
   await subscribe(db.sql, orgId, { tier: 'PRO' });
-  const { disable, enable } = await import('../../../src/publishing/channels/transitions.ts');
+  const { disable, enable } = await import('../../../src/publishing/channels/transitions/disable.ts');
   const many: Database = openDatabase({ url: db.url, connections: 12 });
   const failures: unknown[] = [];
   const attempt = (work: Promise<unknown>) =>

@@ -102,7 +102,7 @@ describe('POST /posts/pause', () => {
     const id = await made(schedule({ posts: [element(sick)] }));
     await set('pause', { scope: 'org' });
     expect([await marks(sick), await marks(channel)]).toEqual([['org'], ['org']]);
-    const { saveLogin } = await import('../../../../src/publishing/channels/transitions.ts');
+    const { saveLogin } = await import('../../../../src/publishing/channels/transitions/save-login.ts');
     const login = (internalId: string) =>
       saveLogin(
         db.sql,

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { needsLogin, saveLogin } from '../../../../src/publishing/channels/transitions.ts';
+import { requireLogin } from '../../../../src/publishing/channels/transitions/require-login.ts';
+import { saveLogin } from '../../../../src/publishing/channels/transitions/save-login.ts';
 import { newId } from '../../../../src/platform/kernel/index.ts';
 import { eventually, gate } from '../../../support/wire/eventually.ts';
 import { settles } from '../../../support/wire/settles.ts';
@@ -24,7 +25,7 @@ afterEach(
     sql`update organizations set settings = settings - '{reconnectPolicy,approvalRequired}'::text[] where id = ${ann.orgId}`,
 );
 
-const stop = () => needsLogin(sql, ann.orgId, channel, 'revoked');
+const stop = () => requireLogin(sql, ann.orgId, channel, 'revoked');
 const login = () =>
   saveLogin(sql, startingWith({ lockOrg: async () => {}, admit: async () => {} }), ann.orgId, loginOf(channel));
 const own = (more: object = {}) => schedule({ posts: [element(channel)], ...more });

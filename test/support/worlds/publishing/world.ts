@@ -6,7 +6,7 @@ import { actorTypes, startActors } from '../../../../actors/host/start.ts';
 import { organizationActor } from '../../../../actors/organization/contract.ts';
 import { postActor } from '../../../../actors/post/contract.ts';
 import { sealCredentials } from '../../../../src/publishing/channels/credentials.ts';
-import type { LoggedIn } from '../../../../src/publishing/channels/transitions.ts';
+import type { LoggedIn } from '../../../../src/publishing/channels/transitions/save-login.ts';
 import { readConfig } from '../../../../src/platform/config/index.ts';
 import { type ContextOptions, openContext } from '../../../../src/context.ts';
 import { type Database, openDatabase } from '../../../../src/platform/db/index.ts';
