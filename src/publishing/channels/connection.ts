@@ -5,7 +5,7 @@ import { writerFor } from './rules.ts';
 import { latestApp } from './apps.ts';
 import type { Opened } from './credentials.ts';
 import type { ChannelsDeps } from './deps.ts';
-import { loginOfChannel } from './login-row.ts';
+import { loginOfChannel, sealedOf } from './login-store.ts';
 import {
   canRenew,
   isRefusal,
@@ -16,7 +16,6 @@ import {
   type RenewalTarget,
   usableLogin,
 } from './renewal.ts';
-import * as store from './store.ts';
 
 /** What is known of a channel without asking the database again. */
 export interface Snapshot {
@@ -33,7 +32,7 @@ interface ConnectionDeps extends RenewalDeps, Pick<ChannelsDeps, 'sql' | 'needsL
 }
 
 async function snapshotOf({ sql }: ConnectionDeps, orgId: string, channelId: string): Promise<Snapshot> {
-  const row = await store.sealedOf(sql, orgId, channelId);
+  const row = await sealedOf(sql, orgId, channelId);
   if (!row) throw new ProviderError('rejected', 'The channel was deleted');
   if (row.refreshNeeded) throw needsPerson();
   return row;

@@ -1,10 +1,11 @@
 import { invalidField, isId, newId } from '../../platform/kernel/index.ts';
 import { checkSettings, type SocialAdapter } from '../../providers/registry/index.ts';
 import { filesOfSettings } from '../posts/index.ts';
+import { ensureCustomer, setCustomer } from './customer-store.ts';
 import { type ChannelsDeps, getChannelRow, unknownChannel } from './deps.ts';
 import { adapterOfChannel } from './reading.ts';
 import { readAdditional } from './rules.ts';
-import * as store from './store.ts';
+import { type Details, updateDetails } from './store.ts';
 
 // What people set of a channel beside its login.
 
@@ -13,14 +14,14 @@ type Deps = Pick<ChannelsDeps, 'sql'>;
 /** Puts a channel into the group of that name, made on first use. */
 export async function setGroupByName(deps: Deps, orgId: string, id: string, name: string): Promise<void> {
   await getChannelRow(deps, orgId, id);
-  await setGroup(deps, orgId, id, await store.ensureCustomer(deps.sql, orgId, newId(), name));
+  await setGroup(deps, orgId, id, await ensureCustomer(deps.sql, orgId, newId(), name));
 }
 
 /** Puts a channel into a group by id; null takes it out. */
 export async function setGroup({ sql }: Deps, orgId: string, id: string, customerId: string | null): Promise<void> {
   if (!isId(id)) throw unknownChannel();
   const isGroup = customerId === null || isId(customerId);
-  const result = isGroup ? await store.setCustomer(sql, orgId, id, customerId) : 'unknown_group';
+  const result = isGroup ? await setCustomer(sql, orgId, id, customerId) : 'unknown_group';
   if (result === 'missing') throw unknownChannel();
   if (result === 'unknown_group') throw invalidField('group', 'there is no such group', 'unknown_id');
 }
@@ -67,6 +68,6 @@ export const setShown = (
   shown: { name: string; picture?: string | null | undefined },
 ): Promise<void> => update(deps, orgId, id, { shown });
 
-async function update({ sql }: Deps, orgId: string, id: string, details: store.Details): Promise<void> {
-  if (!isId(id) || !(await store.updateDetails(sql, orgId, id, details))) throw unknownChannel();
+async function update({ sql }: Deps, orgId: string, id: string, details: Details): Promise<void> {
+  if (!isId(id) || !(await updateDetails(sql, orgId, id, details))) throw unknownChannel();
 }

@@ -2,7 +2,7 @@ import type { AuditActor } from '../../platform/audit/index.ts';
 import { isId } from '../../platform/kernel/index.ts';
 import type { SocialAdapter } from '../../providers/registry/index.ts';
 import type { ChannelsOptions } from './deps.ts';
-import * as store from './store.ts';
+import { type ChannelAccount, accountOf } from './store.ts';
 
 /** How long a login may take. */
 export const STATE_MS = 3_600_000;
@@ -21,8 +21,8 @@ export async function channelToRefresh(
   orgId: string,
   providerId: string,
   id: string,
-): Promise<store.ChannelAccount | undefined> {
-  const account = isId(id) ? await store.accountOf(sql, orgId, id) : undefined;
+): Promise<ChannelAccount | undefined> {
+  const account = isId(id) ? await accountOf(sql, orgId, id) : undefined;
   return account?.providerId === providerId ? account : undefined;
 }
 
@@ -33,7 +33,7 @@ export async function channelToRefresh(
 export function versionFor(
   { providers }: Pick<ChannelsOptions, 'providers'>,
   providerId: string,
-  channel: store.ChannelAccount | undefined,
+  channel: ChannelAccount | undefined,
   allowPreview: boolean | undefined,
 ): SocialAdapter {
   const kept =

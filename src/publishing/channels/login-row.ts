@@ -1,6 +1,3 @@
-import type { ChannelsDeps } from './deps.ts';
-import * as store from './store.ts';
-
 /** A login as it stands in its row. */
 export interface StoredLogin {
   /** Sealed. */
@@ -25,15 +22,3 @@ export interface LoginRow {
   /** Ends the login in `seen` until a person logs in again; false: it is another one by now. */
   lose(reason: string, seen: string): Promise<boolean>;
 }
-
-export const loginOfChannel = (
-  { sql, needsLogin }: Pick<ChannelsDeps, 'sql' | 'needsLogin'>,
-  orgId: string,
-  channelId: string,
-): LoginRow => ({
-  find: () => store.sealedOf(sql, orgId, channelId),
-  claim: (...of) => store.claimRenewal(sql, orgId, channelId, ...of),
-  save: (...of) => store.saveRenewal(sql, orgId, channelId, ...of),
-  release: (claim) => store.releaseRenewal(sql, orgId, channelId, claim),
-  lose: (reason, seen) => needsLogin(orgId, channelId, reason, seen),
-});

@@ -1,10 +1,9 @@
 import type { Sql } from '../../platform/db/index.ts';
 import { pinnedAdapter } from './connection.ts';
 import type { ChannelsDeps } from './deps.ts';
-import { loginOfChannel } from './login-row.ts';
+import { loginOfChannel, sealedOf } from './login-store.ts';
 import { canRenew, opened, renewLogin } from './renewal.ts';
 import type { ChannelKey } from './server-limits.ts';
-import * as store from './store.ts';
 
 const AT_A_TIME = 20;
 /** How long before its end a login is renewed, once a day until it lasts longer. */
@@ -42,7 +41,7 @@ export async function renewIdle(deps: ChannelsDeps, limit: number): Promise<numb
 }
 
 async function renew(deps: ChannelsDeps, { orgId, id }: ChannelKey): Promise<void> {
-  const channel = await store.sealedOf(deps.sql, orgId, id);
+  const channel = await sealedOf(deps.sql, orgId, id);
   if (!channel || channel.refreshNeeded) return;
   const adapter = pinnedAdapter(deps, channel);
   const seen = opened(deps, channel.credentials);

@@ -3,7 +3,7 @@ import { appOfChannel } from './apps.ts';
 import { pinnedAdapter, type Snapshot } from './connection.ts';
 import { openCredentials } from './credentials.ts';
 import type { ChannelsDeps } from './deps.ts';
-import { sealedOf } from './store.ts';
+import { sealedOf } from './login-store.ts';
 import { remove } from './transitions/remove.ts';
 
 /** Ends the login of a deleted channel at its network, where that ends no other one. */

@@ -31,7 +31,7 @@ import {
 import { tellExpiring } from './expiring.ts';
 import { renewIdle } from './renew-idle.ts';
 import { removeChannel } from './revocation.ts';
-import { customersOfOrg } from './store.ts';
+import { customersOfOrg } from './customer-store.ts';
 import { disable, enable } from './transitions/disable.ts';
 import { requireLogin } from './transitions/require-login.ts';
 import { findUpgrade, upgradeChannel } from './upgrade.ts';

@@ -1,5 +1,4 @@
 import type { Sql } from '../../platform/db/index.ts';
-import { timeline } from '../posts/index.ts';
 import type { ServerLimits } from './server-limits.ts';
 
 /** A channel without its credentials. */
@@ -48,112 +47,6 @@ export const channelsById = (sql: Sql, orgId: string, ids: readonly string[]): P
     left join customers g on g.id = c.customer_id
     where c.org_id = ${orgId} and c.id = any(${[...ids]}::uuid[]) and c.deleted_at is null`;
 
-export interface SealedRow {
-  providerId: string;
-  providerVersion: string;
-  credentials: string;
-  settings: Record<string, unknown>;
-  /** The route that its calls take; null: the open route. */
-  routeId: string | null;
-  refreshNeeded: boolean;
-}
-
-/** The sealed credentials of a channel, for the one place that opens them. */
-export async function sealedOf(sql: Sql, orgId: string, id: string): Promise<SealedRow | undefined> {
-  const [row] = await sql<SealedRow[]>`
-    select provider_id as "providerId", provider_version as "providerVersion", credentials, settings,
-      refresh_needed as "refreshNeeded",
-      case c.egress
-        when 'route' then c.egress_setting_id
-        when 'org' then (select o.egress_setting_id from organizations o where o.id = c.org_id) end as "routeId"
-    from channels c
-    where org_id = ${orgId} and id = ${id} and deleted_at is null`;
-  return row;
-}
-
-/**
- * Claims the renewal of the token that is sealed in `seen`; false: it is no longer that token, or another process
- * renews it.
- */
-export async function claimRenewal(
-  sql: Sql,
-  orgId: string,
-  id: string,
-  seen: string,
-  claim: string,
-  holdMs: number,
-): Promise<boolean> {
-  const rows = await sql`
-    update channels
-    set refresh_claim = ${claim}, refresh_until = now() + ${holdMs}::float8 * interval '1 ms'
-    where org_id = ${orgId}
-      and id = ${id}
-      and credentials = ${seen}
-      and deleted_at is null
-      and not refresh_needed
-      and (refresh_until is null or refresh_until < now())
-    returning 1`;
-  return rows.length > 0;
-}
-
-/**
- * Writes renewed credentials in place of those that were claimed, which the post in the channel's slot is told; false: a
- * person logged in meanwhile, whose login counts.
- */
-export async function saveRenewal(
-  sql: Sql,
-  orgId: string,
-  id: string,
-  seen: string,
-  fresh: { credentials: string; tokenExpiresAt: Date | null },
-): Promise<boolean> {
-  const rows = await sql`
-    with renewed as (
-      update channels
-      set credentials = ${fresh.credentials}, token_expires_at = ${fresh.tokenExpiresAt}, refresh_claim = null,
-        refresh_until = null, updated_at = now()
-      where org_id = ${orgId} and id = ${id} and credentials = ${seen} and deleted_at is null
-      returning org_id, slot_post_id as id
-    ), ${timeline(sql, {
-      from: sql`renewed where id is not null`,
-      kind: 'token_refreshed',
-      message: 'The login of the channel was renewed',
-    })}
-    select 1
-    from renewed`;
-  return rows.length > 0;
-}
-
-export const releaseRenewal = (sql: Sql, orgId: string, id: string, claim: string): Promise<unknown> =>
-  sql`
-    update channels
-    set refresh_claim = null, refresh_until = null
-    where org_id = ${orgId} and id = ${id} and refresh_claim = ${claim}`;
-
-/** A channel on its way to another version; `seen`: its sealed login, as the move was judged by it. */
-export interface VersionMove {
-  from: string;
-  to: string;
-  seen: string;
-  credentials: string;
-  tokenExpiresAt: Date | null;
-}
-/** Pins a channel to another version; false: it or its login was changed meanwhile. */
-export async function moveVersion(sql: Sql, orgId: string, id: string, move: VersionMove): Promise<boolean> {
-  const rows = await sql`
-    update channels
-    set provider_version = ${move.to}, credentials = ${move.credentials}, token_expires_at = ${move.tokenExpiresAt},
-      server_limits_due_at = now(), updated_at = now()
-    where org_id = ${orgId}
-      and id = ${id}
-      and provider_version = ${move.from}
-      and credentials = ${move.seen}
-      and deleted_at is null
-      and not refresh_needed
-    returning 1`;
-  return rows.length > 0;
-}
-
 /** The account that a channel is connected to, and by which version of the provider. */
 export interface ChannelAccount {
   providerId: string;
@@ -194,43 +87,4 @@ export async function updateDetails(
     where org_id = ${orgId} and id = ${id} and deleted_at is null
     returning 1`;
   return rows.length > 0;
-}
-
-export interface CustomerRow {
-  id: string;
-  name: string;
-}
-
-export const customersOfOrg = (sql: Sql, orgId: string): Promise<CustomerRow[]> =>
-  sql<CustomerRow[]>`select id, name from customers where org_id = ${orgId} order by lower(name)`;
-
-/** The customer of that name, made on first use. */
-export async function ensureCustomer(sql: Sql, orgId: string, id: string, name: string): Promise<string> {
-  const [row] = await sql<{ id: string }[]>`
-    insert into customers (id, org_id, name)
-    values (${id}, ${orgId}, ${name})
-    on conflict (org_id, lower(name)) do update
-    set name = customers.name
-    returning id`;
-  return row!.id;
-}
-
-/** Puts a channel into a group, or with null out of its group. `unknown_group`: the org has none of that id. */
-export async function setCustomer(
-  sql: Sql,
-  orgId: string,
-  id: string,
-  customerId: string | null,
-): Promise<'set' | 'missing' | 'unknown_group'> {
-  if (
-    customerId !== null &&
-    (await sql`select 1 from customers where org_id = ${orgId} and id = ${customerId}`).length === 0
-  )
-    return 'unknown_group';
-  const rows = await sql`
-      update channels
-      set customer_id = ${customerId}, updated_at = now()
-      where org_id = ${orgId} and id = ${id} and deleted_at is null
-      returning 1`;
-  return rows.length > 0 ? 'set' : 'missing';
 }

@@ -1,14 +1,15 @@
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
+import type { Sql } from '../../platform/db/index.ts';
 import { AppError } from '../../platform/kernel/index.ts';
 import { checkSettings, type Lifecycle, type SocialAdapter } from '../../providers/registry/index.ts';
 import { connectLogin } from './connection.ts';
 import { type Credentials, sealCredentials } from './credentials.ts';
 import { type ChannelsDeps, getChannelRow, unknownChannel } from './deps.ts';
-import { loginOfChannel } from './login-row.ts';
+import { loginOfChannel, sealedOf } from './login-store.ts';
 import { adapterOfChannel } from './reading.ts';
 import { loginExpiry } from './rules.ts';
 import { otherAccount, tried } from './save-account.ts';
-import { type ChannelRow, moveVersion, sealedOf } from './store.ts';
+import type { ChannelRow } from './store.ts';
 
 /** The version that a channel is pinned to, and the newest that it could have. */
 export interface VersionView {
@@ -96,4 +97,28 @@ function newestOf({ providers }: Pick<ChannelsDeps, 'providers'>, providerId: st
   } catch {
     return undefined; // none is active
   }
+}
+
+/** A channel on its way to another version; `seen`: its sealed login, as the move was judged by it. */
+interface VersionMove {
+  from: string;
+  to: string;
+  seen: string;
+  credentials: string;
+  tokenExpiresAt: Date | null;
+}
+/** Pins a channel to another version; false: it or its login was changed meanwhile. */
+async function moveVersion(sql: Sql, orgId: string, id: string, move: VersionMove): Promise<boolean> {
+  const rows = await sql`
+    update channels
+    set provider_version = ${move.to}, credentials = ${move.credentials}, token_expires_at = ${move.tokenExpiresAt},
+      server_limits_due_at = now(), updated_at = now()
+    where org_id = ${orgId}
+      and id = ${id}
+      and provider_version = ${move.from}
+      and credentials = ${move.seen}
+      and deleted_at is null
+      and not refresh_needed
+    returning 1`;
+  return rows.length > 0;
 }

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { reencrypt } from '../../../src/operations/cli/reencrypt.ts';
-import { claimRenewal, saveRenewal, sealedOf } from '../../../src/publishing/channels/store.ts';
+import { claimRenewal, saveRenewal, sealedOf } from '../../../src/publishing/channels/login-store.ts';
 import { SEALED } from '../../../src/platform/db/index.ts';
 import { deriveSecrets } from '../../../src/platform/config/secrets.ts';
 import { newId, openVault, systemClock } from '../../../src/platform/kernel/index.ts';
