@@ -7,7 +7,7 @@ import { decidedFact, pausedFact, pauseReason, queuedFact, timeline, withChannel
 import type { DueChange, ReminderMoves } from '../ports.ts';
 import { post } from '../row.ts';
 import { braked, type Labels, queuedDetail } from '../state.ts';
-import { editWithin } from './edit.ts';
+import { editWithin } from './changing/edit-statement.ts';
 import { firstCommentOf } from './follow-ups.ts';
 import type { PostAdmission, Admitted, Create } from './input.ts';
 import { withinDays } from './program-days.ts';

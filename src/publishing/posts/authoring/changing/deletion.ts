@@ -1,6 +1,6 @@
-import type { Fragment, Sql } from '../../../platform/db/index.ts';
-import { announce } from '../../../platform/outbox/index.ts';
-import { deletedFact, withChannel } from '../journal.ts';
+import type { Fragment, Sql } from '../../../../platform/db/index.ts';
+import { announce } from '../../../../platform/outbox/index.ts';
+import { deletedFact, withChannel } from '../../journal.ts';
 
 /** Announces the first items of `changed`, which are deleted before they were published. */
 export const announceDeleted = (sql: Sql): Fragment =>

@@ -1,11 +1,11 @@
-import type { Sql } from '../../../platform/db/index.ts';
-import { consentOfRequeue, holds, writeConsent } from '../approval/consent.ts';
-import { announce } from '../../../platform/outbox/index.ts';
-import type { PostsDeps } from '../deps.ts';
-import { pausedFact, pauseReason, queuedFact, timeline, withChannel } from '../journal.ts';
-import { post } from '../row.ts';
-import { braked, labelsOf, neverCounted, queuedDetail } from '../state.ts';
-import type { PostAuthor } from './input.ts';
+import type { Sql } from '../../../../platform/db/index.ts';
+import { consentOfRequeue, holds, writeConsent } from '../../approval/consent.ts';
+import { announce } from '../../../../platform/outbox/index.ts';
+import type { PostsDeps } from '../../deps.ts';
+import { pausedFact, pauseReason, queuedFact, timeline, withChannel } from '../../journal.ts';
+import { post } from '../../row.ts';
+import { braked, labelsOf, neverCounted, queuedDetail } from '../../state.ts';
+import type { PostAuthor } from '../input.ts';
 import {
   answer,
   channelsUpdated,
@@ -15,8 +15,8 @@ import {
   runChange,
   runSeeing,
   type Target,
-} from './thread.ts';
-import { checkDone } from './verdict.ts';
+} from '../thread.ts';
+import { checkDone } from '../verdict.ts';
 
 /**
  * Queues a failed post again, at once, and the items of its thread that were given up with it; with `confirm` also one

@@ -1,13 +1,13 @@
-import { findReply, type Sql } from '../../../platform/db/index.ts';
-import { AppError, notFound } from '../../../platform/kernel/index.ts';
-import type { PostsDeps } from '../deps.ts';
-import { timeline } from '../journal.ts';
-import { post } from '../row.ts';
-import { inFlight, outcomeUnknown } from '../state.ts';
+import { findReply, type Sql } from '../../../../platform/db/index.ts';
+import { AppError, notFound } from '../../../../platform/kernel/index.ts';
+import type { PostsDeps } from '../../deps.ts';
+import { timeline } from '../../journal.ts';
+import { post } from '../../row.ts';
+import { inFlight, outcomeUnknown } from '../../state.ts';
 import { announceDeleted } from './deletion.ts';
-import type { UndonePlan } from './input.ts';
-import type { AppliedPlan } from './plan.ts';
-import { findPlan, PLAN_SCOPE } from './plan-store.ts';
+import type { UndonePlan } from '../input.ts';
+import type { AppliedPlan } from '../plan.ts';
+import { findPlan, PLAN_SCOPE } from '../plan-store.ts';
 
 /**
  * Deletes what the application of a plan has created not longer than ten minutes ago (S124), but for threads of which
