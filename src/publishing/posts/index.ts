@@ -34,7 +34,7 @@ export { checkPlugText, isValidValue, judgeComment, PLUG_TEXT } from './authorin
 export type { NoteRow } from './notes.ts';
 export { separateContent } from './separate.ts';
 export type { TagFields, TagRow } from './tags.ts';
-export { rootsOf } from './authoring/quotas.ts';
+export { rootsOf } from './authoring/storing/quotas.ts';
 export type { CalendarPost } from './reading/calendar.ts';
 export type { ListFilter, ListPart } from './reading/list.ts';
 export type { Place } from './reading/occurrences.ts';

@@ -1,7 +1,7 @@
 import { bind } from '../../platform/kernel/index.ts';
 import * as approval from './approval/index.ts';
 import * as authoring from './authoring/index.ts';
-import { admitOf } from './authoring/insert.ts';
+import { admitOf } from './authoring/storing/group-commit.ts';
 import * as brake from './brake/index.ts';
 import * as campaigns from './campaigns/authoring.ts';
 import type { PostsDeps, PostsOptions } from './deps.ts';

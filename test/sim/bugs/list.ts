@@ -10,7 +10,7 @@ export interface Bug {
 const POSTS = 'src/publishing/posts';
 const RULES = `${POSTS}/rules.ts`;
 const STATE = `${POSTS}/state.ts`;
-const INSERT = `${POSTS}/authoring/insert.ts`;
+const STORING = `${POSTS}/authoring/storing`;
 const CLAIM = `${POSTS}/dispatch/claim.ts`;
 const SETTLE = `${POSTS}/dispatch/settle.ts`;
 const RECOVER = `${POSTS}/dispatch/recover.ts`;
@@ -114,7 +114,11 @@ const MADE: Readonly<Record<string, readonly Edit[]>> = {
     ['actors/host/reconciler.ts', 'deliver, goOn, follow])', 'deliver, goOn])'],
   ],
   '26-edit-after-the-claim': [
-    [`${POSTS}/authoring/edit.ts`, "when t.in_flight or (${isWhole} and r.in_flight) then 'in_flight'\n", '\n'],
+    [
+      `${POSTS}/authoring/changing/edit-verdict.ts`,
+      "when t.in_flight or (${isWhole} and r.in_flight) then 'in_flight'\n",
+      '\n',
+    ],
   ],
   '28-resume-in-a-burst': [
     [
@@ -134,13 +138,11 @@ const MADE: Readonly<Record<string, readonly Edit[]>> = {
     [CLAIM, `${DUE}\n            and not \${braked(sql, labelsOf(sql))}`, DUE],
     [SETTLE, "when ${brakedNow(sql)} then 'paused'\n", '\n'],
   ],
-  '31-epoch-ignored': [
-    [`${POSTS}/authoring/quotas.ts`, 'and q."entitlementVersion" = q.entitlement_version::text,\n', ',\n'],
-  ],
+  '31-epoch-ignored': [[`${STORING}/quotas.ts`, 'and q."entitlementVersion" = q.entitlement_version::text,\n', ',\n']],
   '32-reply-in-another-commit': [
-    [INSERT, 'set status = q.status, reply = q.reply\n', 'set claim = q.claim\n'],
+    [`${STORING}/insert-statement.ts`, 'set status = q.status, reply = q.reply\n', 'set claim = q.claim\n'],
     [
-      INSERT,
+      `${STORING}/group-commit.ts`,
       'reminders.moved(earlier, version);\n        return admitted;\n      },\n      { weigh',
       'reminders.moved(earlier, version);\n        for (const { orgId, create: { idempotency: k } } of admissions)\n          if (k) await database`update idempotency_keys set status = ${k.status}, reply = ${k.reply} where org_id = ${orgId} and key = ${k.key} and claim = ${k.claim}`;\n        return admitted;\n      },\n      { weigh',
     ],

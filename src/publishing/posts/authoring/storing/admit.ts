@@ -1,7 +1,7 @@
-import type { PostQuota } from '../../../entitlements/index.ts';
-import { asCallerError, type Sql } from '../../../platform/db/index.ts';
-import type { PostsDeps } from '../deps.ts';
-import type { Admitted, Create } from './input.ts';
+import type { PostQuota } from '../../../../entitlements/index.ts';
+import { asCallerError, type Sql } from '../../../../platform/db/index.ts';
+import type { PostsDeps } from '../../deps.ts';
+import type { Admitted, Create } from '../input.ts';
 
 /**
  * Stores creates in one commit with those of other organizations; each whole or not at all, and with a `quota` only

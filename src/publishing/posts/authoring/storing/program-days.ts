@@ -1,9 +1,9 @@
-import { addPosts, lockPostDays } from '../../../entitlements/index.ts';
-import type { LOCKED, Sql } from '../../../platform/db/index.ts';
-import { AppError } from '../../../platform/kernel/index.ts';
-import type { DueChange } from '../ports.ts';
+import { addPosts, lockPostDays } from '../../../../entitlements/index.ts';
+import type { LOCKED, Sql } from '../../../../platform/db/index.ts';
+import { AppError } from '../../../../platform/kernel/index.ts';
+import type { DueChange } from '../../ports.ts';
 import { findKnownPosts } from './admit.ts';
-import type { Admitted, PostAdmission } from './input.ts';
+import type { Admitted, PostAdmission } from '../input.ts';
 import { rootsOf } from './quotas.ts';
 
 /** What the statement that stores creates answers: for each of them, and the roots of threads that are new. */

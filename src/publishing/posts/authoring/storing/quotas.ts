@@ -1,6 +1,6 @@
-import type { PostQuota } from '../../../entitlements/index.ts';
-import type { Fragment, Sql } from '../../../platform/db/index.ts';
-import type { Create } from './input.ts';
+import type { PostQuota } from '../../../../entitlements/index.ts';
+import type { Fragment, Sql } from '../../../../platform/db/index.ts';
+import type { Create } from '../input.ts';
 
 interface Limited {
   orgId: string;
