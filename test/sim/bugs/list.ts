@@ -29,7 +29,7 @@ const MADE: Readonly<Record<string, readonly Edit[]>> = {
   '03-attempt-not-compared': [[SETTLE, 'and p.attempt = i.attempt\n', '\n']],
   '04-incarnation-not-compared': [[SETTLE, 'and p.incarnation = i.incarnation\n', '\n']],
   '05-slot-kept-after-failure': [[SETTLE, "(where s.slot = 'free')", "(where s.slot = 'free' and s.state <> 'ERROR')"]],
-  '06-slot-freed-while-unconfirmed': [[RULES, "slot: asked ? 'keep' : 'hold',", "slot: 'free',"]],
+  '06-slot-freed-while-unconfirmed': [[`${POSTS}/settlements.ts`, "slot: asked ? 'keep' : 'hold',", "slot: 'free',"]],
   '07-heartbeat-not-asked-before-the-call': [
     [
       `${POSTS}/dispatch/work.ts`,
@@ -68,7 +68,7 @@ const MADE: Readonly<Record<string, readonly Edit[]>> = {
   ],
   '17-resent-at-once': [
     [
-      RULES,
+      `${POSTS}/outcomes.ts`,
       'const delay = asked ? lookUpDelay(lookUps) : 0;',
       "if (!asked) return again('network', outcome.message, 0);\n      const delay = asked ? lookUpDelay(lookUps) : 0;",
     ],

@@ -1,6 +1,6 @@
 import { isFinal, isUnavailable } from '../../../platform/db/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import { lookUpOf, settle } from '../rules.ts';
+import { lookUpOf, settle } from '../outcomes.ts';
 import type { ClaimedPost, Next, AttemptOutcome } from './attempt.ts';
 import { noteClaimed } from './behind.ts';
 import { findDueBefore } from './claim.ts';

@@ -1,5 +1,5 @@
 import type { PostsDeps } from '../deps.ts';
-import { settle } from '../rules.ts';
+import { settle } from '../outcomes.ts';
 import { OVER } from './work.ts';
 
 /** How long calls under way may go on when the host goes away. */

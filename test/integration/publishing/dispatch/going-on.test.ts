@@ -5,7 +5,7 @@ import type { Database, Sql } from '../../../../src/platform/db/index.ts';
 import { systemClock } from '../../../../src/platform/kernel/index.ts';
 import { planFollowUps } from '../../../../src/publishing/follow-ups/index.ts';
 import type { AttemptOutcome, Posts, ClaimedPost } from '../../../../src/publishing/posts/index.ts';
-import { settle as settlementOf } from '../../../../src/publishing/posts/rules.ts';
+import { settle as settlementOf } from '../../../../src/publishing/posts/outcomes.ts';
 import { settleOf } from '../../../../src/publishing/posts/dispatch/settle.ts';
 import { noEngine } from '../../../support/worlds/app.ts';
 import { counted } from '../../../support/worlds/counted.ts';
