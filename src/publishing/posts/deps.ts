@@ -8,8 +8,8 @@ import type { InHand } from './dispatch/in-hand.ts';
 import type { Lateness } from './dispatch/lateness.ts';
 import type { Sender } from './dispatch/send.ts';
 import type { settleOf } from './dispatch/settle.ts';
+import type { ChannelsPort } from './channels-port.ts';
 import type {
-  ChannelsPort,
   DeliveriesPort,
   FollowUpsPort,
   Heartbeat,

@@ -11,18 +11,14 @@ export type { LatenessFigures } from './dispatch/lateness.ts';
 export type {
   DeliveriesPort,
   Heartbeat,
-  ChannelSnapshot,
   Link,
-  LoginFacts,
   LinksPort,
   FollowUpsPort,
-  ChannelsPort,
-  Connected,
   MediaPort,
-  NetworkRules,
   DueChange,
   ReminderMoves,
 } from './ports.ts';
+export type { ChannelSnapshot, LoginFacts, ChannelsPort, Connected, NetworkRules } from './channels-port.ts';
 export { HEARTBEAT_TIMEOUT_MS, lookUpDelay, settles, SKEW_MS } from './rules.ts';
 export type { PostsOptions } from './deps.ts';
 export type { Preparation } from './dispatch/ahead.ts';

@@ -1,5 +1,5 @@
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
-import type { Connected, Paced } from './ports.ts';
+import type { Connected, Paced } from './channels-port.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

@@ -7,7 +7,7 @@ import {
   limitsOfItem,
   takesThread,
 } from '../../../providers/registry/index.ts';
-import type { NetworkRules } from '../ports.ts';
+import type { NetworkRules } from '../channels-port.ts';
 import type { ChannelSummary } from './channels.ts';
 import { judgeFollowUps } from './follow-ups.ts';
 

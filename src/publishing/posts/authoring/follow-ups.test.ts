@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { PostPlug } from '../../../providers/registry/index.ts';
 import { place, plugsOf } from '../../../providers/social/_plugs.ts';
-import type { NetworkRules } from '../ports.ts';
+import type { NetworkRules } from '../channels-port.ts';
 import { checkFollowUps, isValidValue } from './follow-ups.ts';
 
 test.each([

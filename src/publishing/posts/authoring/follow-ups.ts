@@ -8,7 +8,7 @@ import {
   type PostPlug,
   type SettingValues,
 } from '../../../providers/registry/index.ts';
-import type { ChannelsPort, NetworkRules } from '../ports.ts';
+import type { ChannelsPort, NetworkRules } from '../channels-port.ts';
 import type { ChannelSummary } from './channels.ts';
 
 // What is to follow the publication of a post, as its settings say it: `firstComment`, and `plug--<identifier>--…` (S145).

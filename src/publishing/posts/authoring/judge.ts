@@ -1,6 +1,6 @@
 import { AppError, invalidField } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import type { NetworkRules } from '../ports.ts';
+import type { NetworkRules } from '../channels-port.ts';
 import { getPost } from '../reading/find.ts';
 import type { PostRow } from '../reading/row.ts';
 import type { PostMedia } from '../row.ts';

@@ -1,7 +1,8 @@
 import { AppError, invalidField, isId } from '../../../platform/kernel/index.ts';
 import type { FileFacts, Issue } from '../../../providers/registry/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import type { FilesField, NetworkRules } from '../ports.ts';
+import type { FilesField } from '../ports.ts';
+import type { NetworkRules } from '../channels-port.ts';
 import type { Recurrence } from '../recurrence.ts';
 import { tooLongAgo } from '../rules.ts';
 import { filesOfSettings } from '../setting-files.ts';

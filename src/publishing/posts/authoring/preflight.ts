@@ -2,7 +2,7 @@ import { AppError, type FieldError, isId } from '../../../platform/kernel/index.
 import { limitsOfItem } from '../../../providers/registry/index.ts';
 import { findHeldEdits } from '../approval/consent-of-edit.ts';
 import type { PostsDeps } from '../deps.ts';
-import type { LoginFacts, Paced } from '../ports.ts';
+import type { LoginFacts, Paced } from '../channels-port.ts';
 import { pacesFor } from '../rules.ts';
 import { type CreateBody, dateShiftOf, readBody, type SentBody } from './body.ts';
 import { type ChannelSummary, findChannelSummaries } from './channels.ts';

@@ -1,5 +1,5 @@
 import { isConverted, limitsOfItem } from '../../../providers/registry/index.ts';
-import type { LoginFacts, Paced } from '../ports.ts';
+import type { LoginFacts, Paced } from '../channels-port.ts';
 import { firstCommentOf } from './follow-ups.ts';
 import type { JudgedElement } from './judgement.ts';
 import type { FoundPace } from './neighbours.ts';

@@ -3,7 +3,7 @@ import { draining, isBusy } from '../../../platform/kernel/index.ts';
 import type { Polled } from '../../../providers/registry/index.ts';
 import { clean, failureOf, released, unclear, waitOf } from './answers.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
-import type { Connected } from '../ports.ts';
+import type { Connected } from '../channels-port.ts';
 import { arrivesWithin, ASK_AGAIN_MS, pollDelay, PROCESSES_WITHIN_MS, settles } from '../rules.ts';
 import { findOnNetwork } from './look-up.ts';
 import { filesOf, hasHung, inTime, postOf, type SenderDeps, settingsOf } from './calls.ts';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { PROVIDER_FAILURES, type ProviderReason } from '../../../platform/kernel/index.ts';
 import type { Published } from '../../../providers/registry/index.ts';
-import type { ChannelSnapshot, Link, Paced } from '../ports.ts';
+import type { ChannelSnapshot, Paced } from '../channels-port.ts';
+import type { Link } from '../ports.ts';
 import type { ClaimColumns } from '../row.ts';
 
 /** One attempt at one post: whoever reports on it names all of it, and the row refuses what is stale. */

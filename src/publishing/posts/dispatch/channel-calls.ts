@@ -1,5 +1,5 @@
 import type { PostsDeps } from '../deps.ts';
-import type { Connected } from '../ports.ts';
+import type { Connected } from '../channels-port.ts';
 import type { Failure } from './answers.ts';
 import { tracked } from './in-hand.ts';
 import type { MadeOutcome, Making, WithoutSlot } from './without-slot.ts';

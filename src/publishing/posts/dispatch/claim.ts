@@ -2,7 +2,7 @@ import { type Fragment, groupCommit, LOCKED, prepared, type Sql } from '../../..
 import type { Clock } from '../../../platform/kernel/index.ts';
 import type { Published } from '../../../providers/registry/index.ts';
 import { type Entry, timeline } from '../journal.ts';
-import type { ChannelSnapshot } from '../ports.ts';
+import type { ChannelSnapshot } from '../channels-port.ts';
 import { type ClaimColumns, post } from '../row.ts';
 import { braked, labelsOf, toResend, waiting } from '../state.ts';
 import type { ClaimedPost, Next } from './attempt.ts';

@@ -1,7 +1,7 @@
 import type { Sql } from '../../../platform/db/index.ts';
 import type { Post, Published, Social } from '../../../providers/registry/index.ts';
 import type { Attempt, ClaimedPost } from './attempt.ts';
-import type { Connected } from '../ports.ts';
+import type { Connected } from '../channels-port.ts';
 import { LONGEST_CALL_MS, SKEW_MS, SLOT_LEASE_MS } from '../rules.ts';
 import { outcomeUnknown, publishing } from '../state.ts';
 

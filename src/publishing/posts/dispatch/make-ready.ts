@@ -1,6 +1,6 @@
 import { AppError, ProviderError } from '../../../platform/kernel/index.ts';
 import { checkFiles, checkReach, type Issue, type Media } from '../../../providers/registry/index.ts';
-import type { Connected } from '../ports.ts';
+import type { Connected } from '../channels-port.ts';
 import { clean, type Failure, failureBefore } from './answers.ts';
 import type { ClaimedPost } from './attempt.ts';
 import { type Files, filesOf, limitsOfPost, type Ready, type SenderDeps } from './calls.ts';

@@ -1,5 +1,5 @@
 import type { Database } from '../../../platform/db/index.ts';
-import type { Paced } from '../ports.ts';
+import type { Paced } from '../channels-port.ts';
 import { publishing } from '../state.ts';
 import type { Attempt, AttemptOutcome, ClaimedPost } from './attempt.ts';
 

@@ -1,7 +1,7 @@
 import { ProviderError } from '../../../platform/kernel/index.ts';
 import type { Handle, Prepared } from '../../../providers/registry/index.ts';
 import { cleanJson, failureBefore, failureOf, released, waitOf } from './answers.ts';
-import type { Connected } from '../ports.ts';
+import type { Connected } from '../channels-port.ts';
 import { CALL_MS, pacesFor, PROCESSES_WITHIN_MS } from '../rules.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
 import { waitsForCircuitSince } from './circuit-store.ts';

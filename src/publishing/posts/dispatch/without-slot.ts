@@ -1,7 +1,7 @@
 import { type Limiter, LimiterClosed, type LimiterPlace } from '../../../platform/flow/index.ts';
 import { AppError, isBusy } from '../../../platform/kernel/index.ts';
 import type { Held, Published } from '../../../providers/registry/index.ts';
-import type { ChannelSnapshot, Connected, Paced } from '../ports.ts';
+import type { ChannelSnapshot, Connected, Paced } from '../channels-port.ts';
 import { CALL_MS, HEARTBEAT_FRESH_MS, pacesFor } from '../rules.ts';
 import { clean, type Failure, failureBefore, failureOf, released } from './answers.ts';
 import type { AttemptOutcome } from './attempt.ts';

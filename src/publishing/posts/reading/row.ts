@@ -1,7 +1,7 @@
 import { cleanContent } from '../../../platform/content/index.ts';
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { firstCommentOf } from '../authoring/follow-ups.ts';
-import type { ChannelsPort } from '../ports.ts';
+import type { ChannelsPort } from '../channels-port.ts';
 import { hashOfThread } from '../approval/consent.ts';
 import { type ListColumns, post, type ReadColumns } from '../row.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { newId, ProviderError } from '../../../../src/platform/kernel/index.ts';
 import { plugsOf } from '../../../../src/providers/social/_plugs.ts';
-import type { ChannelSnapshot } from '../../../../src/publishing/posts/ports.ts';
+import type { ChannelSnapshot } from '../../../../src/publishing/posts/channels-port.ts';
 import { belowPosts } from '../../../support/worlds/publishing/follow-ups.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
 import { settles } from '../../../support/wire/settles.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ProviderError, systemClock } from '../../../../src/platform/kernel/index.ts';
-import type { Connected } from '../../../../src/publishing/posts/ports.ts';
+import type { Connected } from '../../../../src/publishing/posts/channels-port.ts';
 import type {
   Handle,
   LookUp,
