@@ -6,7 +6,7 @@ import { unknownWebhook, type WebhooksDeps } from './deps.ts';
 import type { NewWebhook, WebhookBody, WebhookChange, WebhookUpdate } from './input.ts';
 import { getWebhook } from './reading.ts';
 import { ROTATION_HOURS } from './rules.ts';
-import * as store from './store.ts';
+import { deleteWebhook, findWebhook, insertWebhook, updateWebhook, type WebhookRow } from './store.ts';
 
 /**
  * Judges what a client sent and makes what the Organization stores, the row as it will be, and the secret to be shown
@@ -16,7 +16,7 @@ export async function prepareWebhook(
   deps: Pick<WebhooksDeps, 'sql' | 'outbound' | 'clock' | 'vault'>,
   orgId: string,
   body: WebhookBody,
-): Promise<{ webhook: NewWebhook; row: store.WebhookRow; secret: string | undefined }> {
+): Promise<{ webhook: NewWebhook; row: WebhookRow; secret: string | undefined }> {
   await checkWebhook(deps, orgId, body);
   const secret = body.secret ? newSecret() : undefined;
   const now = deps.clock.now();
@@ -73,9 +73,9 @@ export const addWebhook = (
 ): Promise<{ webhookId: string }> =>
   sql.begin(async (tx) => {
     await billing.lockOrg(tx, orgId);
-    const repeated = await store.findWebhook(tx, orgId, webhook.id);
+    const repeated = await findWebhook(tx, orgId, webhook.id);
     if (!repeated) await billing.admit(tx, orgId, 'webhooks');
-    const inserted = await store.insertWebhook(tx, orgId, webhook);
+    const inserted = await insertWebhook(tx, orgId, webhook);
     if (inserted) await note(tx, orgId, webhook.by, 'created', webhook.id, named(webhook));
     const key = webhook.idempotency;
     if (inserted && key && !(await completeKey(tx, { orgId, ...key }, key.status, key.reply)))
@@ -91,9 +91,9 @@ export async function changeWebhook(
 ): Promise<{ webhookId: string }> {
   const { id, secret } = change;
   await sql.begin(async (tx) => {
-    if (await store.updateWebhook(tx, orgId, change, ROTATION_HOURS))
+    if (await updateWebhook(tx, orgId, change, ROTATION_HOURS))
       await note(tx, orgId, by, 'updated', id, { ...named(change), secretRotated: secret !== undefined });
-    else if (!(await store.findWebhook(tx, orgId, id))) throw unknownWebhook();
+    else if (!(await findWebhook(tx, orgId, id))) throw unknownWebhook();
   });
   return { webhookId: id };
 }
@@ -105,7 +105,7 @@ export const removeWebhook = (
   by?: AuditActor,
 ): Promise<void> =>
   sql.begin(async (tx) => {
-    if (!isId(id) || !(await store.deleteWebhook(tx, orgId, id))) throw unknownWebhook();
+    if (!isId(id) || !(await deleteWebhook(tx, orgId, id))) throw unknownWebhook();
     await note(tx, orgId, by, 'deleted', id);
   });
 

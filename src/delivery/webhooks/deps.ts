@@ -3,7 +3,7 @@ import type { Database } from '../../platform/db/index.ts';
 import { type Clock, notFound, type Vault } from '../../platform/kernel/index.ts';
 import type { Outbound } from '../../platform/outbound/index.ts';
 import type { ListenerLog } from '../../platform/outbox/index.ts';
-import type { WebhookEvents } from './dispatcher.ts';
+import type { WebhookEvents } from './dispatch/dispatcher.ts';
 import type { Send } from './send.ts';
 
 /** What the room is opened with. */

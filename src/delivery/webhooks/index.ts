@@ -5,4 +5,5 @@ export { NewWebhook, WebhookBody, WebhookChange, WebhookUpdate } from './input.t
 export type { PingResult } from './rules.ts';
 export type { WebhooksOptions } from './deps.ts';
 export { openWebhooks, type Webhooks } from './service.ts';
-export type { WebhookAttemptRow, WebhookEventRow, WebhookRow } from './store.ts';
+export type { WebhookAttemptRow, WebhookEventRow } from './deliveries-store.ts';
+export type { WebhookRow } from './store.ts';

@@ -1,7 +1,8 @@
 import { AppError, isId, newId, notFound } from '../../platform/kernel/index.ts';
 import { unknownWebhook, type WebhooksDeps } from './deps.ts';
 import { pingBody, type PingResult, pingResult, ROTATION_HOURS, TEST_PING } from './rules.ts';
-import * as store from './store.ts';
+import { findDelivery } from './deliveries-store.ts';
+import { findTarget, recordPing, recordRedelivery } from './on-demand-store.ts';
 
 // Attempts that a person asks for: they are made at once, beside the deliveries that wait their turn.
 
@@ -11,12 +12,12 @@ export async function pingWebhook(
   orgId: string,
   id: string,
 ): Promise<PingResult> {
-  const target = isId(id) ? await store.findTarget(sql, orgId, id, ROTATION_HOURS) : undefined;
+  const target = isId(id) ? await findTarget(sql, orgId, id, ROTATION_HOURS) : undefined;
   if (!target) throw unknownWebhook();
   const deliveryId = newId();
   const body = pingBody(clock.now(), TEST_PING);
   const outcome = await send({ ...target, id: deliveryId, event: 'ping', body });
-  await store.recordPing(sql, orgId, id, { deliveryId, attemptId: newId(), body, outcome });
+  await recordPing(sql, orgId, id, { deliveryId, attemptId: newId(), body, outcome });
   return pingResult(outcome);
 }
 
@@ -36,8 +37,8 @@ export async function redeliver(
   id: string,
   deliveryId: string,
 ): Promise<PingResult> {
-  const target = isId(id) && isId(deliveryId) ? await store.findTarget(sql, orgId, id, ROTATION_HOURS) : undefined;
-  const delivery = target && (await store.findDelivery(sql, orgId, id, deliveryId));
+  const target = isId(id) && isId(deliveryId) ? await findTarget(sql, orgId, id, ROTATION_HOURS) : undefined;
+  const delivery = target && (await findDelivery(sql, orgId, id, deliveryId));
   if (!delivery) throw notFound('Delivery not found');
   if (delivery.state === 'pending') throw new AppError('conflict', 'This delivery is still under way');
   const outcome = await send({
@@ -47,6 +48,6 @@ export async function redeliver(
     body: delivery.body,
     seq: target.optIn && delivery.seq !== null ? delivery.seq : undefined,
   });
-  await store.recordRedelivery(sql, orgId, id, { deliveryId, attemptId: newId(), outcome });
+  await recordRedelivery(sql, orgId, id, { deliveryId, attemptId: newId(), outcome });
   return pingResult(outcome);
 }

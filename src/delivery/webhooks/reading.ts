@@ -1,15 +1,19 @@
 import { invalidField, isId } from '../../platform/kernel/index.ts';
 import { unknownWebhook, type WebhooksDeps } from './deps.ts';
-import * as store from './store.ts';
+import {
+  type DeliveryRow,
+  listAttempts,
+  listEvents,
+  seqsOf,
+  type WebhookAttemptRow,
+  type WebhookEventRow,
+} from './deliveries-store.ts';
+import { findWebhook, type WebhookRow } from './store.ts';
 
 const EVENTS_PER_PAGE = 100;
 
-export async function getWebhook(
-  { sql }: Pick<WebhooksDeps, 'sql'>,
-  orgId: string,
-  id: string,
-): Promise<store.WebhookRow> {
-  const row = isId(id) ? await store.findWebhook(sql, orgId, id) : undefined;
+export async function getWebhook({ sql }: Pick<WebhooksDeps, 'sql'>, orgId: string, id: string): Promise<WebhookRow> {
+  const row = isId(id) ? await findWebhook(sql, orgId, id) : undefined;
   if (!row) throw unknownWebhook();
   return row;
 }
@@ -19,16 +23,12 @@ export async function pageOfAttempts(
   deps: Pick<WebhooksDeps, 'sql'>,
   orgId: string,
   id: string,
-  {
-    limit,
-    cursor,
-    state,
-  }: { limit: number; cursor?: string | undefined; state?: store.DeliveryRow['state'] | undefined },
-): Promise<{ items: readonly store.WebhookAttemptRow[]; nextCursor: string | null }> {
+  { limit, cursor, state }: { limit: number; cursor?: string | undefined; state?: DeliveryRow['state'] | undefined },
+): Promise<{ items: readonly WebhookAttemptRow[]; nextCursor: string | null }> {
   await getWebhook(deps, orgId, id);
   if (cursor !== undefined && !isId(cursor))
     throw invalidField('cursor', 'take it from the page before', 'invalid_format');
-  const rows = await store.listAttempts(deps.sql, orgId, id, { limit: limit + 1, before: cursor, state });
+  const rows = await listAttempts(deps.sql, orgId, id, { limit: limit + 1, before: cursor, state });
   return { items: rows.slice(0, limit), nextCursor: rows.length > limit ? rows[limit - 1]!.attemptId : null };
 }
 
@@ -41,8 +41,8 @@ export async function pageOfEvents(
   orgId: string,
   id: string,
   after: number,
-): Promise<{ items: readonly store.WebhookEventRow[]; last: number; oldest: number | null }> {
-  const seqs = isId(id) ? await store.seqsOf(sql, orgId, id) : undefined;
+): Promise<{ items: readonly WebhookEventRow[]; last: number; oldest: number | null }> {
+  const seqs = isId(id) ? await seqsOf(sql, orgId, id) : undefined;
   if (!seqs) throw unknownWebhook();
-  return { items: await store.listEvents(sql, orgId, id, { after, limit: EVENTS_PER_PAGE }), ...seqs };
+  return { items: await listEvents(sql, orgId, id, { after, limit: EVENTS_PER_PAGE }), ...seqs };
 }

@@ -48,21 +48,3 @@ export async function dropOldDeliveries(sql: Sql, keptMs: number, limit: number)
     ))`;
   return attempts.count + deliveries.count + webhooks.count;
 }
-
-/** Attempts that wait, those of them that were due 5 s ago, and what each host is sending, by its incarnation. */
-export async function workOfWebhooks(
-  sql: Sql,
-): Promise<{ pending: number; overdue: number; underWay: Record<string, number> }> {
-  const [[waiting], held] = await Promise.all([
-    sql<{ pending: number; overdue: number }[]>`/* all orgs */
-      select count(*)::int as pending, (count(*) filter (where due_at < now() - interval '5 s'))::int as overdue
-      from webhooks
-      where due_at is not null and slot_incarnation is null and deleted_at is null`,
-    sql<{ incarnation: string; n: number }[]>`/* all orgs */
-      select slot_incarnation as incarnation, count(*)::int as n
-      from webhooks
-      where slot_incarnation is not null
-      group by 1`,
-  ]);
-  return { ...waiting!, underWay: Object.fromEntries(held.map(({ incarnation, n }) => [incarnation, n])) };
-}

@@ -1,13 +1,15 @@
 import { bind } from '../../platform/kernel/index.ts';
 import { addWebhook, changeWebhook, prepareWebhook, prepareWebhookChange, removeWebhook } from './authoring.ts';
+import { listAttemptsOfPost } from './deliveries-store.ts';
 import type { WebhooksDeps, WebhooksOptions } from './deps.ts';
-import { openDispatcher } from './dispatcher.ts';
+import { openDispatcher } from './dispatch/dispatcher.ts';
+import { overdueWebhooks, workOfWebhooks } from './dispatch/slots.ts';
 import { pingUrl, pingWebhook, redeliver } from './on-demand.ts';
 import { getWebhook, pageOfAttempts, pageOfEvents } from './reading.ts';
-import { dropOldDeliveries, workOfWebhooks } from './retention.ts';
+import { dropOldDeliveries } from './retention.ts';
 import { replay } from './replay.ts';
 import { openSend } from './send.ts';
-import { listAttemptsOfPost, listWebhooks, overdueWebhooks } from './store.ts';
+import { listWebhooks } from './store.ts';
 
 export type Webhooks = ReturnType<typeof openWebhooks>;
 

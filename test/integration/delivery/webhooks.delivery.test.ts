@@ -2,8 +2,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { openDatabase } from '../../../src/platform/db/index.ts';
-import { openAdvance } from '../../../src/delivery/webhooks/advance.ts';
-import { listAttemptsOfPost, overdueWebhooks } from '../../../src/delivery/webhooks/store.ts';
+import { openAdvance } from '../../../src/delivery/webhooks/dispatch/advance.ts';
+import { listAttemptsOfPost } from '../../../src/delivery/webhooks/deliveries-store.ts';
+import { overdueWebhooks } from '../../../src/delivery/webhooks/dispatch/slots.ts';
 import { testDatabase } from '../../support/wire/database.ts';
 import { gate } from '../../support/wire/eventually.ts';
 import { setReadOnly } from '../../support/processes/read-only.ts';

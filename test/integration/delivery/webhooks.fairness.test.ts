@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openDispatcher } from '../../../src/delivery/webhooks/dispatcher.ts';
+import { openDispatcher } from '../../../src/delivery/webhooks/dispatch/dispatcher.ts';
 import type { Send } from '../../../src/delivery/webhooks/send.ts';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';

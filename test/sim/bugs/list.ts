@@ -156,7 +156,11 @@ const MADE: Readonly<Record<string, readonly Edit[]>> = {
     ],
   ],
   '35-new-webhook-id-on-retry': [
-    ['src/delivery/webhooks/dispatcher.ts', 'id: deliveryId, event', 'id: number > 1 ? newId() : deliveryId, event'],
+    [
+      'src/delivery/webhooks/dispatch/dispatcher.ts',
+      'id: deliveryId, event',
+      'id: number > 1 ? newId() : deliveryId, event',
+    ],
   ],
   '36-cursor-ahead-of-its-writes': [
     [

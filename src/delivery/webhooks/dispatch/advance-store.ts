@@ -1,6 +1,8 @@
-import type { Fragment, Sql } from '../../platform/db/index.ts';
-import { FAILING_AT } from './rules.ts';
-import { announceFailing, previousSecrets } from './store.ts';
+import type { Fragment, Sql } from '../../../platform/db/index.ts';
+import { announceFailing } from '../failing.ts';
+import { previousSecrets } from '../rotation.ts';
+import { claimable, earliestOthers } from './next-delivery.ts';
+import { isSlotLost, slotOf } from './slots.ts';
 
 /** What became of an attempt. `retryInMs` null: it was the last one, or it worked. */
 export interface Attempted {
@@ -79,7 +81,7 @@ export const advanceWebhooks = (sql: Sql, host: AdvanceOptions, steps: readonly 
     left join lateral (${claimable(sql)}
     ) c on l.mine and l.claim and (l.own or not l.stale)
   ), webhooks_updated as (${updateWebhooks(sql, host)}
-  ), ${announceFailing(sql, sql`webhooks_updated where consecutive_failures = ${FAILING_AT} and became = 'failed'`)}
+  ), ${announceFailing(sql, sql`webhooks_updated where became = 'failed'`)}
   select n::int, mine, stale,
     case
       when at is not null then greatest(0, ceil(extract(epoch from at - now()) * 1000))::float8 end as "missingMs",
@@ -112,13 +114,7 @@ const lockedWebhooks = (sql: Sql, { incarnation, rotationHours }: AdvanceOptions
       ${previousSecrets(sql, rotationHours)} as previous_secrets,
       w.slot_incarnation is null
         or w.slot_incarnation = ${incarnation}
-        or w.slot_until < now()
-        or exists (
-          select
-          from actor_hosts h
-          where h.incarnation = w.slot_incarnation
-            and h.last_heartbeat < now() - interval '5 s'
-        ) as mine
+        or ${isSlotLost(sql)} as mine
     from steps i
     join webhooks w
       on w.id = i.webhook_id
@@ -145,76 +141,6 @@ const settledDeliveries = (sql: Sql): Fragment => sql`
     returning d.id, d.state, d.next_attempt_at, d.org_id, d.webhook_id, l.n, l.attempt_id, l.attempt, l.status,
       l.error, l.duration_ms`;
 
-/** A delivery `d` of the webhook `l` that waits, other than the one that the step settles. */
-const waits = (sql: Sql): Fragment => sql`
-          d.webhook_id = l.id
-          and d.org_id = l.org_id
-          and d.state = 'pending'
-          and d.id is distinct from l.delivery_id`;
-
-/** When the first attempts, the retries and what was queued again are due. */
-const earliestOthers = (sql: Sql): Fragment => sql`(
-        select d.next_attempt_at
-        from webhook_deliveries d
-        where ${waits(sql)}
-          and d.attempts = 0
-        order by d.seq
-        limit 1
-      ), (
-        select d.next_attempt_at
-        from webhook_deliveries d
-        where ${waits(sql)}
-          and d.attempts > 0
-        order by d.next_attempt_at
-        limit 1
-      ), (
-        select now()
-        from webhook_deliveries d
-        where ${waits(sql)}
-          and d.next_attempt_at is null
-        limit 1
-      )`;
-
-/**
- * The delivery of the webhook `l` that goes next: the one that this host holds, a due retry, a first attempt, one that
- * was queued again.
- */
-const claimable = (sql: Sql): Fragment => sql`
-      select *
-      from (
-        (
-          select 1 as rank, d.id, d.attempts, d.replayed_from, d.event, d.seq, d.body
-          from webhook_deliveries d
-          where d.id = l.slot_delivery_id
-            and l.own
-            and ${waits(sql)}
-        ) union all (
-          select 2, d.id, d.attempts, d.replayed_from, d.event, d.seq, d.body
-          from webhook_deliveries d
-          where ${waits(sql)}
-            and d.attempts > 0
-            and d.next_attempt_at <= now()
-          order by d.next_attempt_at
-          limit 1
-        ) union all (
-          select 3, d.id, d.attempts, d.replayed_from, d.event, d.seq, d.body
-          from webhook_deliveries d
-          where ${waits(sql)}
-            and d.attempts = 0
-          order by d.seq
-          limit 1
-        ) union all (
-          select 4, d.id, d.attempts, d.replayed_from, d.event, d.seq, d.body
-          from webhook_deliveries d
-          where ${waits(sql)}
-            and d.next_attempt_at is null
-          order by d.seq
-          limit 1
-        )
-      ) candidates
-      order by rank
-      limit 1`;
-
 const updateWebhooks = (sql: Sql, host: AdvanceOptions): Fragment => sql`
     update webhooks w
     set ${slotOf(sql, host)},
@@ -237,15 +163,3 @@ const updateWebhooks = (sql: Sql, host: AdvanceOptions): Fragment => sql`
       and w.org_id = x.org_id
       and (x.became is not null or x.claimed_id is not null or x.own or x.mine and w.due_at is distinct from x.at)
     returning w.org_id, w.id, w.name, w.consecutive_failures, w.last_status, w.last_error, x.became`;
-
-/** The slot is held for what was claimed, and free where nothing was. */
-const slotOf = (sql: Sql, { incarnation, leaseMs }: AdvanceOptions): Fragment => sql`
-      slot_incarnation = case
-        when not x.mine then w.slot_incarnation
-        when x.claimed_id is not null then ${incarnation} end,
-      slot_delivery_id = case
-        when not x.mine then w.slot_delivery_id
-        else x.claimed_id end,
-      slot_until = case
-        when not x.mine then w.slot_until
-        when x.claimed_id is not null then now() + ${leaseMs}::float8 * interval '1 ms' end`;

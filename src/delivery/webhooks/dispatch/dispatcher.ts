@@ -1,13 +1,13 @@
-import { type Database, isFinal } from '../../platform/db/index.ts';
-import { atMost, type LimiterPlace, openLimiter } from '../../platform/flow/index.ts';
-import { type Clock, newId, splitTenantKey } from '../../platform/kernel/index.ts';
-import type { ListenerLog } from '../../platform/outbox/index.ts';
-import type { Events } from '../../platform/telemetry/index.ts';
+import { type Database, isFinal } from '../../../platform/db/index.ts';
+import { atMost, type LimiterPlace, openLimiter } from '../../../platform/flow/index.ts';
+import { type Clock, newId, splitTenantKey } from '../../../platform/kernel/index.ts';
+import type { ListenerLog } from '../../../platform/outbox/index.ts';
+import type { Events } from '../../../platform/telemetry/index.ts';
 import type { Attempted, Step } from './advance-store.ts';
 import { type ClaimedDelivery, type NextDelivery, openAdvance } from './advance.ts';
-import { isSignedEvent } from './events.ts';
-import { retryInMs, ROTATION_HOURS } from './rules.ts';
-import type { Send } from './send.ts';
+import { isSignedEvent } from '../events.ts';
+import { retryInMs, ROTATION_HOURS } from '../rules.ts';
+import type { Send } from '../send.ts';
 
 /** Webhooks of this process that are sent to at a time, those of one organization, and those that may wait. */
 const IN_FLIGHT = { inAll: 1_000, ofOne: 100, waiting: 20_000 };

@@ -1,4 +1,4 @@
-import { groupCommit, type Sql } from '../../platform/db/index.ts';
+import { groupCommit, type Sql } from '../../../platform/db/index.ts';
 import { type AdvancedRow, type AdvanceOptions, advanceWebhooks, type Step } from './advance-store.ts';
 
 /** One delivery of one webhook, claimed for one attempt. */
