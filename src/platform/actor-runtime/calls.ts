@@ -3,7 +3,9 @@ import { methodOf } from './activation.ts';
 import type { Address } from './address.ts';
 import type { Method } from './contract.ts';
 import type { SettledCall } from './engine.ts';
-import { enqueue, type Hosted, travelling, type Turns } from './mailbox.ts';
+import { enqueue } from './mailbox.ts';
+import type { Hosted, Turns } from './turn-state.ts';
+import { travelling } from './take-turn.ts';
 
 type Handler = (input: unknown, turn: unknown) => Promise<unknown>;
 

@@ -5,7 +5,10 @@ import { callMethod, callOpenMethod, hostedOf } from './calls.ts';
 import { rememberCommands } from './commands.ts';
 import type { ReminderKind } from './contract.ts';
 import type { Fired, Host, HostLimits, HostOptions } from './host.ts';
-import { countQueued, deactivate, enqueue, lookRound, refuseWaiting, settleTurns, type Turns } from './mailbox.ts';
+import { countQueued, enqueue, refuseWaiting } from './mailbox.ts';
+import { deactivate, lookRound } from './deactivate.ts';
+import { settleTurns } from './quiet.ts';
+import type { Turns } from './turn-state.ts';
 import { noteNudges } from './nudges.ts';
 
 const LIMITS: HostLimits = {
