@@ -17,8 +17,8 @@ const ROOMS = [
 ];
 /** Edges: what is real there and cannot be simulated, by file. */
 const EDGES: Readonly<Record<string, string>> = {
+  'src/platform/actor-runtime/dapr/actor-requests.ts': 'requests of a sidecar',
   'src/platform/actor-runtime/dapr/invoke.ts': 'answers of a sidecar',
-  'src/platform/actor-runtime/dapr/server.ts': 'requests of a sidecar',
   'src/platform/outbound/egress-route.ts': 'deadlines of sockets',
   'src/platform/outbound/proxy.ts': 'deadlines of sockets',
   'src/platform/outbound/upload.ts': 'deadlines of sockets',
