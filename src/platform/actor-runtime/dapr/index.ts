@@ -1,2 +1,3 @@
-export { type DaprEngine, type DaprEngineOptions, openDaprEngine } from './engine.ts';
+export type { DaprEngine, DaprEngineOptions } from './options.ts';
+export { openDaprEngine } from './engine.ts';
 export { checkProbe } from './probe.ts';

@@ -1,7 +1,6 @@
 import { request } from 'node:http';
-import type { Sidecar } from './sidecar.ts';
+import { REPORT_LANE, type Sidecar } from './sidecar.ts';
 
-const LANE = ' report';
 const PATIENCE_MS = 3_000;
 const MAX_BODY = 4 * 1024 * 1024;
 
@@ -41,7 +40,7 @@ export async function reportOf(
 ): Promise<{ sidecar: unknown; placement?: unknown }> {
   const own = orReason(
     sidecar
-      .ask(LANE, { method: 'GET', path: '/v1.0/metadata' })
+      .ask(REPORT_LANE, { method: 'GET', path: '/v1.0/metadata' })
       .then(({ status, text }) => (status === 200 ? (JSON.parse(text) as unknown) : { error: `status ${status}` })),
   );
   if (placementHealthUrl === undefined) return { sidecar: await own };

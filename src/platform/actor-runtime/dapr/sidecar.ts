@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { Pool } from 'undici';
-import { AppError, busy } from '../../kernel/index.ts';
+import { AppError, busy, type Clock } from '../../kernel/index.ts';
 
 /** More at a time helps nobody: daprd answers 32 callers as fast as 128. */
 const CONNECTIONS = 64;
@@ -112,5 +112,27 @@ export function errorCodeOf({ text }: Answer): string | undefined {
     return body !== null && typeof body === 'object' && 'errorCode' in body ? String(body.errorCode) : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** The lane of what is asked about the sidecar itself. */
+export const REPORT_LANE = ' report';
+const LOOK_MS = 100;
+
+/** Ends when the sidecar says at `path` that it is ready; rejects after `ms`. */
+export async function waitForSidecar(sidecar: Sidecar, path: string, ms: number, clock: Clock): Promise<void> {
+  const started = clock.monotonic();
+  for (;;) {
+    const status = await sidecar.ask(REPORT_LANE, { method: 'GET', path }).then(
+      (answer) => answer.status,
+      (error: Error) => error.message,
+    );
+    if (status === 204 || status === 200) return;
+    if (clock.monotonic() - started > ms)
+      throw new Error(
+        `The Dapr sidecar was not ready within ${Math.round(ms / 1_000)} s (${path}: ${status}). Is daprd running, ` +
+          'can it reach placement, scheduler and its components, and does --app-port name this process?',
+      );
+    await clock.sleep(LOOK_MS);
   }
 }
