@@ -1,2 +1,2 @@
 export { openShortlinks, type Shortlinks, type ShortlinksOptions } from './service.ts';
-export type { CountedLink } from './store.ts';
+export type { CountedLink } from './clicks-store.ts';

@@ -3,7 +3,8 @@ import { AppError, ProviderError } from '../../platform/kernel/index.ts';
 import type { Providers, ShortLink } from '../../providers/registry/index.ts';
 import type { Choice } from './choose.ts';
 import { askAgainMs, isNoLonger, isShortAlready } from './rules.ts';
-import { type Claimed, markLong, markMade, noteAsked, putOff } from './store.ts';
+import type { Claimed } from './claim-store.ts';
+import { markLong, markMade, noteAsked, putOff } from './outcome-store.ts';
 
 export interface MakeNeeds {
   sql: Database;

@@ -6,7 +6,10 @@ import type { LinksPort } from '../posts/index.ts';
 import { type ChooseNeeds, openChoice } from './choose.ts';
 import { openMaking } from './make.ts';
 import { isShortAlready, linksOf, withShortLinks } from './rules.ts';
-import * as store from './store.ts';
+import { claimDue, claimOfPost } from './claim-store.ts';
+import { type CountedLink, countedLinks, noteClicks } from './clicks-store.ts';
+import { closeLinks, isBeingAsked } from './outcome-store.ts';
+import { deleteOthers, insertLinks, isAsked, itemsOf, type NewLink } from './store.ts';
 
 export interface ShortlinksOptions extends ChooseNeeds {
   sql: Database;
@@ -44,7 +47,7 @@ export interface Shortlinks extends LinksPort {
    */
   shouldAsk(orgId: string, messages: readonly string[]): Promise<boolean>;
   /** The short links of a thread with how often they were followed, as of the last minutes. */
-  clicks(orgId: string, postId: string): Promise<store.CountedLink[]>;
+  clicks(orgId: string, postId: string): Promise<CountedLink[]>;
 }
 
 const WAIT_MS = 2_000;
@@ -81,7 +84,7 @@ export function openShortlinks({
   const choice = openChoice({ organizations, settings, providers });
   const make = openMaking({ sql, providers, choose: choice.of, log });
   /** Each link of an item once, though its text and its first comment have it. */
-  const rowsOf = (items: readonly Item[]): store.NewLink[] => {
+  const rowsOf = (items: readonly Item[]): NewLink[] => {
     const links = items.flatMap(({ orgId, postId, content }) =>
       linksOf(content).map((url) => ({ orgId, postId, url })),
     );
@@ -89,7 +92,7 @@ export function openShortlinks({
     return [...once.values()].map((link) => ({ id: newId(), ...link }));
   };
 
-  async function count(link: store.CountedLink): Promise<void> {
+  async function count(link: CountedLink): Promise<void> {
     try {
       const found = await choice.use(link.orgId, link.providerId);
       const adapter = providers
@@ -99,7 +102,7 @@ export function openShortlinks({
       const clicks = await shortener?.clicks?.({ id: link.linkId, shortUrl: link.shortUrl });
       if (clicks === undefined) return;
       link.clicks = clicks;
-      await store.noteClicks(sql, link, clicks);
+      await noteClicks(sql, link, clicks);
     } catch (error) {
       log.warn(
         { err: error, provider: link.providerId },
@@ -111,43 +114,43 @@ export function openShortlinks({
   return {
     async plan(tx, items) {
       const rows = rowsOf(items);
-      if (rows.length > 0) await store.insertLinks(tx, rows);
+      if (rows.length > 0) await insertLinks(tx, rows);
     },
-    isAsked: store.isAsked,
+    isAsked,
     apply: withShortLinks,
     async replan(tx, orgId, postId, wanted) {
-      const items = await store.itemsOf(tx, orgId, postId);
+      const items = await itemsOf(tx, orgId, postId);
       const texts = items.flatMap(({ id, content, firstComment }) =>
         [content, firstComment ?? ''].map((text) => ({ orgId, postId: id, content: text })),
       );
       const rows = wanted ? rowsOf(texts) : [];
-      await store.deleteOthers(
+      await deleteOthers(
         tx,
         orgId,
         items.map(({ id }) => id),
         rows,
       );
-      if (rows.length > 0) await store.insertLinks(tx, rows);
+      if (rows.length > 0) await insertLinks(tx, rows);
     },
 
     async decide(orgId, postId) {
-      const mine = await store.claimOfPost(sql, orgId, postId, leaseSeconds);
+      const mine = await claimOfPost(sql, orgId, postId, leaseSeconds);
       await atMost(clock, waitMs, async (over) => {
         await few(mine, (row) =>
           make(row).catch((error: unknown) =>
             log.warn({ err: error, postId }, 'making a short link failed, the long one goes out'),
           ),
         );
-        while (await store.isBeingAsked(sql, orgId, postId).catch(() => false)) await clock.sleep(LOOK_MS, over);
+        while (await isBeingAsked(sql, orgId, postId).catch(() => false)) await clock.sleep(LOOK_MS, over);
       });
-      return store.close(sql, orgId, postId);
+      return closeLinks(sql, orgId, postId);
     },
     startMaker: ({ restMs = MAKER_REST_MS } = {}) =>
       startWorker({
         clock,
         concurrency: MADE_AT_ONCE,
         restMs,
-        claim: (limit) => store.claimDue(sql, { limit, leaseSeconds }),
+        claim: (limit) => claimDue(sql, { limit, leaseSeconds }),
         work: make,
         onWorkError: (error, { postId }) =>
           log.warn({ err: error, postId }, 'making a short link failed, repeated when its lease ends'),
@@ -164,7 +167,7 @@ export function openShortlinks({
     },
 
     async clicks(orgId, postId) {
-      const links = await store.countedLinks(sql, orgId, postId, FRESH_SECONDS);
+      const links = await countedLinks(sql, orgId, postId, FRESH_SECONDS);
       const old = links.filter(({ isOld }) => isOld);
       if (old.length > 0) await atMost(clock, COUNT_MS, () => few(old, count));
       return links;

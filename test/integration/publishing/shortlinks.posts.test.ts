@@ -464,7 +464,7 @@ describe('no short link is made twice', () => {
     shortener.on('GET /create.php', 'silence', 1);
     expect(await slow.decide(orgId, post.id)).toEqual([{ url: A, short: null }]);
     const [row] = await db.sql`select id, attempt from short_links where post_id = ${post.id}`;
-    const { markMade } = await import('../../../src/publishing/shortlinks/store.ts');
+    const { markMade } = await import('../../../src/publishing/shortlinks/outcome-store.ts');
     await markMade(
       db.sql,
       { id: row!['id'], orgId, postId: post.id, url: A, attempt: row!['attempt'], doubtful: null },
