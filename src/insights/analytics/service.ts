@@ -2,14 +2,8 @@ import { bind, newId, systemClock } from '../../platform/kernel/index.ts';
 import { runEach } from '../../platform/db/index.ts';
 import { startWorker } from '../../platform/flow/index.ts';
 import { collectChannel } from './collecting/collect.ts';
-import {
-  addSchedules,
-  claimCollections,
-  findEndedRuns,
-  giveUpLate,
-  openRuns,
-  type RunKey,
-} from './collecting/collection-store.ts';
+import { addSchedules, findEndedRuns, openRuns, type RunKey } from './collecting/run-store.ts';
+import { claimCollections, giveUpLate } from './collecting/collection-store.ts';
 import { completeRun } from './collecting/complete.ts';
 import { type AnalyticsDeps, hasNumbers } from './deps.ts';
 import { exportNumbers } from './reading/export.ts';

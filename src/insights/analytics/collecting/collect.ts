@@ -1,12 +1,7 @@
 import type { Published, SocialAdapter } from '../../../providers/registry/index.ts';
 import type { WithoutSlot } from '../../../publishing/posts/index.ts';
-import {
-  type Collection,
-  COLLECTION_CLAIM_MS,
-  endCollection,
-  hasChannelsLeft,
-  postponeCollection,
-} from './collection-store.ts';
+import { type Collection, COLLECTION_CLAIM_MS, endCollection, postponeCollection } from './collection-store.ts';
+import { hasChannelsLeft } from './run-store.ts';
 import { completeRun } from './complete.ts';
 import { plusDays, utcDayOf } from '../days.ts';
 import { type AnalyticsDeps, hasNumbers } from '../deps.ts';

@@ -10,7 +10,7 @@ import {
   insertAnomalies,
   type SeriesRow,
 } from './anomaly-store.ts';
-import { markComplete, type RunKey } from './collection-store.ts';
+import { markComplete, type RunKey } from './run-store.ts';
 import { type DayRange, plusDays } from '../days.ts';
 import { CHANNEL_DAYS } from '../rules.ts';
 import type { AnalyticsDeps } from '../deps.ts';
