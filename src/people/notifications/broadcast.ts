@@ -1,6 +1,6 @@
 import { keepAnswer, type KeptAnswer } from '../../platform/db/index.ts';
 import { isId, newId } from '../../platform/kernel/index.ts';
-import { linkTo } from './catalog.ts';
+import { linkTo } from './told.ts';
 import { deliver } from './deliver.ts';
 import type { NotificationsDeps } from './deps.ts';
 import { findTargets } from './people-store.ts';

@@ -1,65 +1,17 @@
-import { contentToText } from '../../platform/content/index.ts';
 import type { Fact, Topic } from '../../platform/outbox/index.ts';
-import { isMetric, METRICS } from '../../providers/registry/index.ts';
-import { type Permission, RESOURCES } from '../access/index.ts';
+import {
+  cents,
+  comparisonOf,
+  wholeNumber,
+  excerpt,
+  gigabytes,
+  labelOfMetric,
+  linesOf,
+  sentences,
+  shortened,
+} from './texts.ts';
+import type { Told } from './told.ts';
 
-/** A page of the console, and the permission without which nobody may open it. */
-export interface ConsoleLink {
-  path: string;
-  permission: Permission;
-}
-/** The page behind a path that somebody gave, by the resource that the path begins with. */
-export function linkTo(path: string): ConsoleLink {
-  const [, first = ''] = new URL(path, 'https://console.invalid').pathname.split('/');
-  const page = first === 'calendar' ? 'posts' : first.replaceAll('-', '_');
-  const resource = RESOURCES.find((one) => one === page) ?? 'notifications';
-  return { path, permission: `${resource}:read` };
-}
-/**
- * What a fact tells people, and whom: the maker or the makers, who an owner stands in for when all are gone, and those
- * who hold the permission.
- */
-export interface Told {
-  category: string;
-  maker?: string | null;
-  makers?: readonly string[];
-  /** The one person whom it is for, while their role holds the permission; nobody stands in. */
-  reader?: string;
-  permission?: Permission;
-  title: string;
-  content: string;
-  link: ConsoleLink | null;
-  data: Readonly<Record<string, string | number | null>>;
-}
-
-const LONGEST = 300;
-/** The first words of a content, on one line. */
-const excerpt = (content: string): string => shortened(contentToText(content));
-/** The same of a text. */
-function shortened(text: string): string {
-  const words = text.replace(/\s+/g, ' ').trim();
-  const letters = [...words];
-  return letters.length > LONGEST ? `${letters.slice(0, LONGEST - 1).join('')}…` : words;
-}
-const sentences = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join('\n');
-const gigabytes = (bytes: number): string => (bytes / 1024 ** 3).toFixed(1);
-const cents = (micros: number): string => (micros / 1_000_000).toFixed(2);
-
-/** A metric as people know it. */
-const labelOfMetric = (metric: string): string => (isMetric(metric) ? METRICS[metric].label : metric);
-const countText = (value: number): string => Math.round(value).toLocaleString('en');
-/** Lines of one notice; what is left is counted. */
-const MOST_LINES = 10;
-const linesOf = (lines: readonly string[]): string =>
-  sentences(...lines.slice(0, MOST_LINES), lines.length > MOST_LINES ? `and ${lines.length - MOST_LINES} more` : '');
-
-type SummedMetric = Fact<'analytics.week_summed'>['payload']['metrics'][number];
-/** The time before, beside the same days of now; nothing where no day is known in both. */
-function comparisonOf({ value, compared = value, previous }: SummedMetric): string {
-  if (compared === value) return `, a week before ${countText(previous)}`;
-  if (compared === 0 && previous === 0) return '';
-  return `; of the days known in both weeks ${countText(compared)}, a week before ${countText(previous)}`;
-}
 const ofAnalytics = {
   category: 'analytics_alerts',
   permission: 'posts:create',
@@ -224,7 +176,7 @@ const CATALOG = {
     content: linesOf(
       anomalies.map(
         ({ metric, integrationName, value, baseline, date }) =>
-          `${labelOfMetric(metric)} of ${integrationName}: ${countText(value)} on ${date}, usually ${countText(baseline)}`,
+          `${labelOfMetric(metric)} of ${integrationName}: ${wholeNumber(value)} on ${date}, usually ${wholeNumber(baseline)}`,
       ),
     ),
     data: { anomalies: anomalies.length, date: anomalies[0]?.date ?? null },
@@ -232,7 +184,9 @@ const CATALOG = {
   'analytics.week_summed': ({ payload: { from, to, channels, metrics } }) => ({
     ...ofAnalytics,
     title: `Your week from ${from} to ${to}`,
-    content: linesOf(metrics.map((one) => `${labelOfMetric(one.metric)}: ${countText(one.value)}${comparisonOf(one)}`)),
+    content: linesOf(
+      metrics.map((one) => `${labelOfMetric(one.metric)}: ${wholeNumber(one.value)}${comparisonOf(one)}`),
+    ),
     data: { from, to, channels },
   }),
   'agents.week_summed': ({

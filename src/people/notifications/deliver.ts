@@ -4,7 +4,7 @@ import type { NewPush } from '../../delivery/push/index.ts';
 import { newId } from '../../platform/kernel/index.ts';
 import { permissionsOf } from '../access/index.ts';
 import { completePreferences, type Preferences, type Toggles } from '../identity/index.ts';
-import type { ConsoleLink } from './catalog.ts';
+import type { ConsoleLink } from './told.ts';
 import type { NotificationsDeps } from './deps.ts';
 import { mailOf } from './mail.ts';
 import type { PersonRow } from './people-store.ts';

@@ -1,6 +1,7 @@
 import { type Fact, type Listener, listener } from '../../platform/outbox/index.ts';
 import { permissionsOf } from '../access/index.ts';
-import { type Told, TOLD_TOPICS, toldOf } from './catalog.ts';
+import type { Told } from './told.ts';
+import { TOLD_TOPICS, toldOf } from './catalog.ts';
 import { deliver, type Notice } from './deliver.ts';
 import type { NotificationsDeps } from './deps.ts';
 import { findPeople, type PersonRow, type Wanted } from './people-store.ts';
