@@ -1,33 +1,10 @@
 import { z } from 'zod';
-import { type Cache, openStreamSlots, type SlotHolder } from '../../platform/cache/index.ts';
+import { type Cache, openStreamSlots } from '../../platform/cache/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import { type Loop, startLoop } from '../../platform/flow/index.ts';
 import { type Clock, newId } from '../../platform/kernel/index.ts';
-import {
-  idOfStreamPlace,
-  type StreamNews,
-  lookForReaders,
-  type StreamPlace,
-  parseStreamPlace,
-  type StreamReader,
-} from './live-store.ts';
-import type { NotificationRow } from './store.ts';
-
-/** What an open page hears; `alive`: there is nothing new, and the connection goes on. */
-export type LiveEvent =
-  | { kind: 'notification'; id: string; row: NotificationRow }
-  | { kind: 'count'; id: string; total: number }
-  | { kind: 'alive' };
-
-interface Stream extends SlotHolder {
-  readonly reader: StreamReader;
-  place: StreamPlace | undefined;
-  /** As it was last told. */
-  total: number | undefined;
-  /** What was found and is not taken yet; `ended`: nothing follows. */
-  found: readonly LiveEvent[] | 'ended' | undefined;
-  arrived: PromiseWithResolvers<void>;
-}
+import { parseStreamPlace, type StreamReader } from './live-store.ts';
+import { type LiveEvent, type LiveStream, newsForEach, putFound, putNews, takeFound } from './live-stream.ts';
 
 interface LiveOptions {
   sql: Database;
@@ -67,13 +44,13 @@ const openSlots = (cache: LiveOptions['cache'], ttlMs: number) =>
  * again and again, all of a process together.
  */
 export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptions) {
-  const streams = new Map<string, Set<Stream>>();
-  const changed = new Set<Stream>();
+  const streams = new Map<string, Set<LiveStream>>();
+  const changed = new Set<LiveStream>();
   const slots = openSlots(cache, LOOKS_OF_SLOT * lookMs);
   let everyAt = 0;
   let started: { loop: Loop; subscription: Promise<AsyncDisposable> } | undefined;
 
-  const all = (): Stream[] => [...streams.values()].flatMap((some) => [...some]);
+  const all = (): LiveStream[] => [...streams.values()].flatMap((some) => [...some]);
 
   async function round(): Promise<number> {
     const isEvery = clock.monotonic() >= everyAt;
@@ -86,12 +63,12 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
     return Math.min(changed.size > 0 ? HELD_MS : Infinity, Math.max(0, everyAt - clock.monotonic()));
   }
 
-  async function look(some: readonly Stream[], isEvery: boolean): Promise<void> {
+  async function look(some: readonly LiveStream[], isEvery: boolean): Promise<void> {
     // before: what changes meanwhile is looked at again
     some.forEach((stream) => changed.delete(stream));
     try {
       for (const [stream, news] of await newsForEach(sql, some)) {
-        settle(stream, news, isEvery);
+        putNews(stream, news, isEvery);
         if (news?.isHeld) changed.add(stream);
       }
     } catch (error) {
@@ -117,9 +94,9 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
     }),
   });
 
-  function enter(reader: StreamReader, lastEventId: string | undefined): Stream {
+  function enter(reader: StreamReader, lastEventId: string | undefined): LiveStream {
     const own = streams.get(reader.userId) ?? new Set();
-    const stream: Stream = {
+    const stream: LiveStream = {
       reader,
       id: newId(),
       userId: reader.userId,
@@ -134,7 +111,7 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
     return stream;
   }
 
-  function leave(stream: Stream): void {
+  function leave(stream: LiveStream): void {
     const own = streams.get(stream.userId);
     own?.delete(stream);
     if (own?.size === 0) streams.delete(stream.userId);
@@ -160,14 +137,14 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
      */
     async *follow(reader: StreamReader, lastEventId: string | undefined, ends: AbortSignal): AsyncGenerator<LiveEvent> {
       const stream = enter(reader, lastEventId);
-      const end = () => put(stream, 'ended');
+      const end = () => putFound(stream, 'ended');
       ends.addEventListener('abort', end);
       try {
         await slots.claim(stream, streams.get(reader.userId)!.size);
         await (started ??= start()).subscription;
         started.loop.wake();
         while (!ends.aborted) {
-          const found = await take(stream);
+          const found = await takeFound(stream);
           if (found === 'ended') return;
           yield* found;
           if (changed.has(stream)) started.loop.wake(); // it was passed over while this was told
@@ -179,68 +156,9 @@ export function openLive({ sql, cache, clock, log, lookMs = LOOK_MS }: LiveOptio
     },
 
     async [Symbol.asyncDispose]() {
-      all().forEach((stream) => put(stream, 'ended'));
+      all().forEach((stream) => putFound(stream, 'ended'));
       await started?.loop[Symbol.asyncDispose]();
       await (await started?.subscription)?.[Symbol.asyncDispose]();
     },
   };
-}
-
-function put(stream: Stream, found: NonNullable<Stream['found']>): void {
-  stream.found = found;
-  stream.arrived.resolve();
-}
-
-async function take(stream: Stream): Promise<NonNullable<Stream['found']>> {
-  await stream.arrived.promise;
-  const found = stream.found!; // it is what has arrived
-  if (found !== 'ended') {
-    stream.found = undefined;
-    stream.arrived = Promise.withResolvers();
-  }
-  return found;
-}
-
-/** Who follows, and behind which place. */
-const placeOf = ({ reader: { sessionId, orgId }, place }: Stream): string =>
-  `${sessionId} ${orgId} ${place ? idOfStreamPlace(place) : ''}`;
-
-/** What a look found, as every page at that place hears it. */
-interface News extends Pick<StreamNews, 'place' | 'total' | 'isHeld'> {
-  notifications: readonly LiveEvent[];
-  count: LiveEvent;
-}
-const eventsOf = ({ place, total, isHeld, rows }: StreamNews): News => ({
-  place,
-  total,
-  isHeld,
-  notifications: rows.map(({ place: at, ...row }) => ({ kind: 'notification', id: idOfStreamPlace(at), row })),
-  count: { kind: 'count', id: idOfStreamPlace(place), total },
-});
-
-/** What is new to each; pages of one session that were told the same are one reader to the database. */
-async function newsForEach(sql: Database, some: readonly Stream[]): Promise<[Stream, News | undefined][]> {
-  const groups = [...Map.groupBy(some, placeOf).values()];
-  const looks = await lookForReaders(
-    sql,
-    groups.map(([stream]) => stream!),
-  );
-  return groups.flatMap((group, n) => {
-    const news = looks[n] && eventsOf(looks[n]);
-    return group.map((stream): [Stream, News | undefined] => [stream, news]);
-  });
-}
-
-/** Puts down what a look found; nothing where nothing is new, but for the sign of life. */
-function settle(stream: Stream, found: News | undefined, isEvery: boolean): void {
-  if (stream.found === 'ended') return;
-  if (!found) return put(stream, 'ended');
-  const { place, total, isHeld, notifications, count } = found;
-  stream.place = place;
-  // what is held back is counted when it is told
-  const isCounted = total !== stream.total && (!isHeld || stream.total === undefined);
-  if (isCounted) stream.total = total;
-  const events = isCounted ? [...notifications, count] : notifications;
-  if (events.length > 0) put(stream, events);
-  else if (isEvery) put(stream, [{ kind: 'alive' }]);
 }
