@@ -3,7 +3,7 @@ import type { EgressRoute } from '../../platform/outbound/index.ts';
 import type { App, SocialAdapter, Values } from '../../providers/registry/index.ts';
 import type { Credentials } from './credentials.ts';
 import type { ChannelsOptions } from './deps.ts';
-import { registeredApp, saveApp } from './logins.ts';
+import { registeredApp, saveApp } from './connect/logins.ts';
 
 /** Servers forget apps that nobody used, some after a day: an older one is registered anew. */
 const APP_MS = 12 * 3_600_000;

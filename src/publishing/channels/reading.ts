@@ -1,8 +1,8 @@
 import { isId } from '../../platform/kernel/index.ts';
 import type { SocialAdapter } from '../../providers/registry/index.ts';
-import { type ChoiceRow, findChoice, openChoices } from './choice-store.ts';
+import { type ChoiceRow, findChoice, openChoices } from './connect/choice-store.ts';
 import { type ChannelsDeps, getChannelRow } from './deps.ts';
-import type { Person } from './login-channel.ts';
+import type { Person } from './connect/login-channel.ts';
 import { daysLeft, stripsLinks } from './rules.ts';
 import { type ChannelRow, channelsById, channelsOfOrg } from './store.ts';
 

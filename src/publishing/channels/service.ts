@@ -1,16 +1,16 @@
 import type { AuditActor } from '../../platform/audit/index.ts';
 import { bind } from '../../platform/kernel/index.ts';
 import { callTool, findMentions } from './ask-network.ts';
-import { dropOldChoices } from './choice-store.ts';
-import { dropChoice, listPages } from './choose-page.ts';
-import { askServerLimits, completeLogin, connectPage } from './connecting.ts';
-import { beginLogin } from './begin-login.ts';
+import { dropOldChoices } from './connect/choice-store.ts';
+import { dropChoice, listPages } from './connect/choose-page.ts';
+import { askServerLimits, completeLogin, connectPage } from './connect/connecting.ts';
+import { beginLogin } from './connect/begin-login.ts';
 import { connectChannel } from './connection.ts';
-import { isForChannel } from './end-login.ts';
+import { isForChannel } from './connect/end-login.ts';
 import type { ChannelsDeps, ChannelsOptions, NeedsLogin } from './deps.ts';
 import { setAdditional, setGroup, setGroupByName, setPostingTimes, setShown } from './details.ts';
 import { loginFacts } from './login-facts.ts';
-import { dropOldStates } from './logins.ts';
+import { dropOldStates } from './connect/logins.ts';
 import {
   canBeginAlone,
   hasComments,

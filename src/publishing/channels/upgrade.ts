@@ -8,7 +8,7 @@ import { type ChannelsDeps, getChannelRow, unknownChannel } from './deps.ts';
 import { loginOfChannel, sealedOf } from './login-store.ts';
 import { adapterOfChannel } from './reading.ts';
 import { loginExpiry } from './rules.ts';
-import { otherAccount, tried } from './save-account.ts';
+import { otherAccount, tried } from './connect/save-account.ts';
 import type { ChannelRow } from './store.ts';
 
 /** The version that a channel is pinned to, and the newest that it could have. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { startSweeper, type Sweeper } from '../../../actors/host/sweeper.ts';
 import type { Sweep } from '../../../src/platform/wing/index.ts';
-import { dropOldStates } from '../../../src/publishing/channels/logins.ts';
+import { dropOldStates } from '../../../src/publishing/channels/connect/logins.ts';
 import { dropOldKeys, listRuns, openLease } from '../../../src/platform/db/index.ts';
 import { dropOldEvents } from '../../../src/billing/subscriptions/event-store.ts';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';

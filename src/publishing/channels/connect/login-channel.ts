@@ -1,8 +1,8 @@
-import type { AuditActor } from '../../platform/audit/index.ts';
-import { isId } from '../../platform/kernel/index.ts';
-import type { SocialAdapter } from '../../providers/registry/index.ts';
-import type { ChannelsOptions } from './deps.ts';
-import { type ChannelAccount, accountOf } from './store.ts';
+import type { AuditActor } from '../../../platform/audit/index.ts';
+import { isId } from '../../../platform/kernel/index.ts';
+import type { SocialAdapter } from '../../../providers/registry/index.ts';
+import type { ChannelsOptions } from '../deps.ts';
+import { type ChannelAccount, accountOf } from '../store.ts';
 
 /** How long a login may take. */
 export const STATE_MS = 3_600_000;

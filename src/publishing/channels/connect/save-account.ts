@@ -1,13 +1,13 @@
-import { outsideLine } from '../../platform/content/index.ts';
-import type { Sql } from '../../platform/db/index.ts';
-import { AppError, newId, ProviderError } from '../../platform/kernel/index.ts';
-import type { EgressRoute } from '../../platform/outbound/index.ts';
-import type { App, Profile, Social, SocialAdapter, Tokens, Values } from '../../providers/registry/index.ts';
-import { sealCredentials } from './credentials.ts';
-import type { ChannelsOptions } from './deps.ts';
+import { outsideLine } from '../../../platform/content/index.ts';
+import type { Sql } from '../../../platform/db/index.ts';
+import { AppError, newId, ProviderError } from '../../../platform/kernel/index.ts';
+import type { EgressRoute } from '../../../platform/outbound/index.ts';
+import type { App, Profile, Social, SocialAdapter, Tokens, Values } from '../../../providers/registry/index.ts';
+import { sealCredentials } from '../credentials.ts';
+import type { ChannelsOptions } from '../deps.ts';
 import type { Person } from './login-channel.ts';
-import { loginExpiry } from './rules.ts';
-import { saveLogin } from './transitions/save-login.ts';
+import { loginExpiry } from '../rules.ts';
+import { saveLogin } from '../transitions/save-login.ts';
 
 /** Who ends a login: it may be of an account that has a channel already, which is a change of that channel. */
 export interface ChannelConnector extends Person {

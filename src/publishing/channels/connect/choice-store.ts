@@ -1,5 +1,5 @@
-import type { Sql } from '../../platform/db/index.ts';
-import type { LoginRow } from './login-row.ts';
+import type { Sql } from '../../../platform/db/index.ts';
+import type { LoginRow } from '../login-row.ts';
 
 /** Whose choice it is. */
 export interface ChoiceKey {

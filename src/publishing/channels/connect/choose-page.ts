@@ -1,9 +1,9 @@
-import { AppError, invalidField, isId, newId, ProviderError } from '../../platform/kernel/index.ts';
-import type { Page, Social, SocialAdapter, Tokens } from '../../providers/registry/index.ts';
+import { AppError, invalidField, isId, newId, ProviderError } from '../../../platform/kernel/index.ts';
+import type { Page, Social, SocialAdapter, Tokens } from '../../../providers/registry/index.ts';
 import { type ChoiceRow, deleteChoice, findChoice, insertChoice, loginOfChoice, takeChoice } from './choice-store.ts';
-import { connectLogin, pinnedAdapter } from './connection.ts';
-import { type Credentials, sealCredentials } from './credentials.ts';
-import { type ChannelsDeps, unknownChannel } from './deps.ts';
+import { connectLogin, pinnedAdapter } from '../connection.ts';
+import { type Credentials, sealCredentials } from '../credentials.ts';
+import { type ChannelsDeps, unknownChannel } from '../deps.ts';
 import type { Person } from './login-channel.ts';
 import {
   type AccountLogin,

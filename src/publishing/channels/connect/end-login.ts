@@ -1,13 +1,13 @@
-import { AppError, invalidField, ProviderError, sha256 } from '../../platform/kernel/index.ts';
-import type { EgressRoute } from '../../platform/outbound/index.ts';
-import type { SocialAdapter, Tokens } from '../../providers/registry/index.ts';
-import { redirectOf } from './apps.ts';
+import { AppError, invalidField, ProviderError, sha256 } from '../../../platform/kernel/index.ts';
+import type { EgressRoute } from '../../../platform/outbound/index.ts';
+import type { SocialAdapter, Tokens } from '../../../providers/registry/index.ts';
+import { redirectOf } from '../apps.ts';
 import { saveOrAsk, type SavedAccount } from './choose-page.ts';
-import { openLogin, type PendingLogin } from './credentials.ts';
-import type { ChannelsOptions } from './deps.ts';
+import { openLogin, type PendingLogin } from '../credentials.ts';
+import type { ChannelsOptions } from '../deps.ts';
 import { findState, type NewState, type StateKey, takeState } from './logins.ts';
 import { channelToRefresh, type Person, versionFor } from './login-channel.ts';
-import { typedFields } from './rules.ts';
+import { typedFields } from '../rules.ts';
 import { type ChannelConnector, otherAccount, tried } from './save-account.ts';
 
 export interface Complete {

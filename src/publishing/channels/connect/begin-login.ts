@@ -1,12 +1,12 @@
-import { AppError, notFound, ProviderError, randomBase64url, sha256 } from '../../platform/kernel/index.ts';
-import { OutboundError } from '../../platform/outbound/index.ts';
-import type { SocialAdapter, Values } from '../../providers/registry/index.ts';
-import { appToLogInWith, redirectOf } from './apps.ts';
-import { sealLogin } from './credentials.ts';
-import type { ChannelsOptions } from './deps.ts';
+import { AppError, notFound, ProviderError, randomBase64url, sha256 } from '../../../platform/kernel/index.ts';
+import { OutboundError } from '../../../platform/outbound/index.ts';
+import type { SocialAdapter, Values } from '../../../providers/registry/index.ts';
+import { appToLogInWith, redirectOf } from '../apps.ts';
+import { sealLogin } from '../credentials.ts';
+import type { ChannelsOptions } from '../deps.ts';
 import { insertState } from './logins.ts';
 import { channelToRefresh, type Person, STATE_MS, versionFor } from './login-channel.ts';
-import { checkReturnUrl } from './rules.ts';
+import { checkReturnUrl } from '../rules.ts';
 
 export interface Begin {
   refresh?: string | undefined;

@@ -1,10 +1,10 @@
-import { atMost } from '../../platform/flow/index.ts';
+import { atMost } from '../../../platform/flow/index.ts';
 import { choosePage, type WantedPage } from './choose-page.ts';
-import { connectChannel } from './connection.ts';
-import type { ChannelsDeps } from './deps.ts';
+import { connectChannel } from '../connection.ts';
+import type { ChannelsDeps } from '../deps.ts';
 import { type Complete, type Completed, endLogin } from './end-login.ts';
 import type { ChannelConnector } from './save-account.ts';
-import { boundedLimits, type ChannelKey, claimDueServers, keepServerLimits } from './server-limits.ts';
+import { boundedLimits, type ChannelKey, claimDueServers, keepServerLimits } from '../server-limits.ts';
 
 /** For what a server says of itself: a person waits for it who connects a channel, and other servers do. */
 const SERVER_PATIENCE_MS = 5_000;
