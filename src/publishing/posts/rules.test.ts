@@ -9,8 +9,7 @@ describe('retries', () => {
       ),
     ).toEqual([undefined, undefined, undefined, undefined, undefined]);
     const delays = Array.from({ length: 8 }, (_, failed) => retryDelay(failed, 'unavailable'));
-    expect(delays.slice(0, 6)).toEqual(delays.slice(0, 6).toSorted((a, b) => a! - b!));
-    expect(delays.slice(6)).toEqual([undefined, undefined]);
+    expect(delays).toEqual([10_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000, undefined, undefined]);
   });
   test('the network’s own delay counts, within a second and a day', () => {
     expect([
