@@ -74,6 +74,7 @@ async function save(held: Held, ours: Contents, now: Found, revision: number): P
   const prepared = await source.prepare(ours, held.agreed.document, now, by === 'unknown' ? undefined : by);
   await write(held, hashOfContents(prepared.contents));
   if (!(await prepared.commit())) return false;
+  held.savedFrom = now.version;
   held.seen = prepared.version ?? held.seen; // its own change is no news
   forgetTyping(held, revision);
   await noteAgreed(held, { post: prepared.contents, document: ours });

@@ -94,6 +94,23 @@ test('what another process has written is news, and so is another version of the
   expect(calls.reads).toBe(3);
 });
 
+test('what another process says that it has written and saved is no news; what somebody else has changed between is', async () => {
+  const { calls, stored, document } = openCounted();
+  await document.agree();
+  const status = { savedVersion: '9', savedAt: '2026-01-01T00:00:00.000Z', problem: null };
+  const before = { ...calls };
+  stored.version = 9;
+  document.follow({ version: 9, from: '1', to: '2', status });
+  await document.look(9, { version: '2', closed: null });
+  expect(calls).toEqual(before);
+  expect(document.status).toEqual({ ...status, readOnly: null });
+  document.follow({ version: 10, from: '3', to: '4', status }); // an agent has made a 3 of the 2
+  await document.look(10, { version: '4', closed: null });
+  expect(calls.reads).toBe(before.reads + 1);
+  await document.look(10, undefined); // it is deleted
+  expect(calls.reads).toBeGreaterThan(before.reads + 1);
+});
+
 /** A stored document, and what is read and written of it. */
 function openStored() {
   const stored = { version: 1, state: doJob('sow', { contents }) };

@@ -16,7 +16,9 @@ import {
   MOST_TRIES,
   noteUnsaved,
   read,
+  type Saved,
   takeStored,
+  tell,
   tooMany,
   unsavedBy as whoUnsaved,
   write,
@@ -87,6 +89,8 @@ export function openDocument({ row, ...opening }: Opening) {
     revision: 0,
     written: 0,
     seen: undefined,
+    savedFrom: undefined,
+    heard: undefined,
     agents: new Set(),
     status: { savedVersion: null, savedAt: null, readOnly: null, problem: null },
     typedBy: { document: new Map(), post: new Map() },
@@ -140,13 +144,30 @@ export function openDocument({ row, ...opening }: Opening) {
     },
     write: () => inTurn(() => write(held)),
     agree: () => inTurn(() => agree(held)),
+    /** What others that have the document open are told of what this process has written since it was asked last. */
+    takeSaved(): Saved {
+      const { version, savedFrom, seen, status } = held;
+      held.savedFrom = undefined;
+      const { savedVersion, savedAt, problem } = status;
+      const to = seen ?? null;
+      return { version, from: savedFrom ?? to, to, status: { savedVersion, savedAt, problem } };
+    },
+    /**
+     * Another process has written what it shares with this one, so neither that nor what it saved is news. Where this one
+     * has not seen what the post was before, somebody else has changed it, and it is looked at.
+     */
+    follow({ version, from, to, status }: Saved): void {
+      held.heard = version;
+      if (from !== null && to !== null && held.seen === from) held.seen = to;
+      tell(held, status);
+    },
     /** Looks again when somebody else has written the document or changed the post. */
     look(stored: number | undefined, found: Pick<Found, 'version' | 'closed'> | undefined): Promise<void> | undefined {
       const stands = found === undefined ? 'deleted' : found.closed;
       const isKnown = () =>
         (stands === held.status.readOnly || held.status.readOnly === 'unreadable') &&
         (found === undefined || found.version === held.seen);
-      if (stored === held.version && isKnown()) return undefined;
+      if ((stored === held.version || (stored !== undefined && stored === held.heard)) && isKnown()) return undefined;
       return inTurn(async () => {
         // its own write may have been under way when it was looked
         if ((await takeStored(held)) || !isKnown()) await agree(held);

@@ -26,6 +26,16 @@ export interface Status {
   problem: { code: string; message: string } | null;
 }
 
+/** What a process says of its writing to others that have the document open. */
+export interface Saved {
+  /** Of the stored document. */
+  version: number;
+  /** The versions of the post before and after what it saved there; alike when it saved nothing. */
+  from: string | null;
+  to: string | null;
+  status: Pick<Status, 'savedVersion' | 'savedAt' | 'problem'>;
+}
+
 /** One document in this process, and what is known of it elsewhere. */
 export interface Held {
   readonly documents: SharedDocuments;
@@ -52,6 +62,10 @@ export interface Held {
   written: number;
   /** The version of the post that was seen last. */
   seen: string | undefined;
+  /** The version that was seen before this process has saved the post and not said so yet. */
+  savedFrom: string | undefined;
+  /** The version of the stored document of which another process has said that it is what it shares with this one. */
+  heard: number | undefined;
   status: Status;
   /** The agents among those whose edits have not entered the document yet. */
   readonly agents: Set<string>;

@@ -8,7 +8,7 @@ import { ELSEWHERE, gatherAwareness, openAwareness } from './awareness.ts';
 import { CLOSE, type Connection } from './connection.ts';
 import type { OpenDocument } from './document.ts';
 import * as frames from './frames.ts';
-import type { Status } from './held.ts';
+import type { Saved, Status } from './held.ts';
 import { receiveFrame, type Receiving } from './receive.ts';
 import { openSaving } from './saving.ts';
 import { openSession } from './session.ts';
@@ -19,6 +19,8 @@ export interface Peers {
   update(update: Uint8Array, by: Typist | undefined): void;
   /** What clients of a person say of themselves. */
   awareness(person: string, update: Uint8Array): void;
+  /** What was written. */
+  saved(saved: Saved): void;
 }
 interface Options {
   clock: Clock;
@@ -34,7 +36,7 @@ const frameOfStatus = (server: { client: number; clock: number }, status: Status
 export function openLiveRoom({ clock, log, document, peers }: Options) {
   const connections = new Set<Connection>();
   const awareness = openAwareness(() => clock.monotonic());
-  const saving = openSaving({ clock, log, document });
+  const saving = openSaving({ clock, log, document, onSaved: () => peers?.saved(document.takeSaved()) });
   const session = openSession({ clock, log, document });
   /** The server among the clients: without a cursor, so that editors show nobody. */
   const self = { client: randomInt(1, 2 ** 32), clock: 1 };
@@ -56,8 +58,8 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     broadcast(frames.updateFrame(update));
     peers?.update(update, by);
   };
-  const touch = () => {
-    saving.touch();
+  const touch = (by: 'own' | 'others') => {
+    saving.touch(by);
     session.touch();
   };
 
@@ -69,7 +71,13 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
   const { gather } = gathering;
   const agents = openAgents({ clock, awareness, tell: gather });
   const tellAwareness: Receiving['tellAwareness'] = (person, entries) => gather(entries, person);
-  const receiving: Receiving = { document, awareness, isWritable: () => isWritable, touch, tellAwareness };
+  const receiving: Receiving = {
+    document,
+    awareness,
+    isWritable: () => isWritable,
+    touch: () => touch('own'),
+    tellAwareness,
+  };
 
   return {
     document,
@@ -116,7 +124,12 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     receiveUpdate(update: Uint8Array, by: Typist | undefined): void {
       if (!document.receive(update, by)) return;
       broadcast(frames.updateFrame(update));
-      touch();
+      touch('others');
+    },
+    /** What another process says of its writing. */
+    receiveSaved(saved: Saved): void {
+      document.follow(saved);
+      saving.follow();
     },
     receiveAwareness(person: string, update: Uint8Array): void {
       gather(awareness.receive(ELSEWHERE, person, update).told);

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
 import { type ByteChannels, byteChannels } from '../../src/platform/cache/index.ts';
 import { startLoop } from '../../src/platform/flow/index.ts';
 import type { Clock } from '../../src/platform/kernel/index.ts';
@@ -15,7 +16,7 @@ import type { LiveRoom, Peers } from './live-room.ts';
  * What a message is; the first byte behind the sender. `update` is understood only: a release that sends it does not say
  * who has typed it. That one hears no `typed` and finds what it holds in the database, as without Redis.
  */
-const KIND = { update: 1, awareness: 2, vector: 3, hello: 4, typed: 5 } as const;
+const KIND = { update: 1, awareness: 2, vector: 3, hello: 4, typed: 5, saved: 6 } as const;
 const SENDER_BYTES = 8;
 /** Milliseconds between two comparisons of a room that changes. */
 const COMPARE_MS = 5_000;
@@ -30,6 +31,18 @@ interface Entered {
   subscription: AsyncDisposable;
   hasChanged: boolean;
 }
+
+const text = z.string().nullable();
+const SavedNote = z.object({
+  version: z.number(),
+  from: text,
+  to: text,
+  status: z.object({
+    savedVersion: text,
+    savedAt: text,
+    problem: z.object({ code: z.string(), message: z.string() }).nullable(),
+  }),
+});
 
 /** Who has typed an update; undefined: nobody, it is saved or of the server. What another release says is not known. */
 function readTypist(text: string): Typist | undefined {
@@ -86,6 +99,8 @@ export async function openReplicas({ url, clock, log }: Options) {
         const reader = new FrameReader(payload);
         return live.receiveAwareness(reader.text(), reader.bytes());
       }
+      case KIND.saved:
+        return live.receiveSaved(SavedNote.parse(JSON.parse(Buffer.from(payload).toString())));
       case KIND.hello:
         for (const { person, update } of live.ownAwareness()) sendAwareness(name, person, update);
         sendUpdate(name, live.document.missing(payload), live.document.unsavedBy);
@@ -123,6 +138,7 @@ export async function openReplicas({ url, clock, log }: Options) {
           sendUpdate(name, update, by);
         },
         awareness: (person, update) => sendAwareness(name, person, update),
+        saved: (saved) => send(name, KIND.saved, Buffer.from(JSON.stringify(saved))),
       };
     },
     async enter(key: DocumentKey, live: LiveRoom): Promise<void> {

@@ -112,7 +112,29 @@ const replica = (url: string): Promise<TestApp> =>
     await settles(() => expect(second.heard.toSorted(([a], [b]) => a - b)).toEqual(all));
     await Promise.all([one.leave(key), two.leave(key)]);
   });
+
+  test('tell each other what they have written, so that the process of those who read does not write it again', async () => {
+    const [one, two] = await Promise.all([replica(redis!.url), replica(redis!.url)]);
+    const id = await world.draft();
+    const room = `post:${id}`;
+    const [mine, hers] = [await world.joined(room, {}, one.address), await world.joined(room, {}, two.address)];
+    const versionOf = () => world.stored(room).then((found) => found!.version);
+    const before = await versionOf();
+    mine.write('mine');
+    await world.holds(id, '<p>Hello</p><p>mine</p>');
+    await settles(() => expect(savedVersions(hers)).toEqual(savedVersions(mine)));
+    await hers.close(); // the last one there: what is not written would be written now
+    expect((await versionOf()) - before).toBe(2); // at once, and with the post
+    await mine.close();
+    await Promise.all([one[Symbol.asyncDispose](), two[Symbol.asyncDispose]()]);
+  });
 });
+
+/** What the server says of a document to a client. */
+const savedVersions = ({ awareness }: { awareness: { getStates(): Map<number, Record<string, unknown>> } }) =>
+  [...awareness.getStates().values()].flatMap(
+    ({ server }) => (server as { savedAt: string } | undefined)?.savedAt ?? [],
+  );
 
 test('a stored document names who has typed what is not saved; one that an older release has written, nobody', async () => {
   const { documents } = world.app.context;
