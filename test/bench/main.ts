@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { findDapr } from '../../dapr/install/index.ts';
 import { writePerformance } from './kit/document.ts';
 import { CannotRun, type Options } from './kit/options.ts';
-import { endTree, ownChildren } from './kit/processes.ts';
+import { endDescendants } from './kit/processes.ts';
 import { headingOf, jsonLine, type Report, tables } from './kit/report.ts';
 
 const ENGINES = ['embedded', 'dapr'] as const;
@@ -170,7 +170,7 @@ async function run(name: Name, engine: Engine): Promise<{ options: Options; repo
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.once(signal, () => {
-    for (const { pid } of ownChildren()) endTree(pid);
+    endDescendants();
     process.exit(2);
   });
 const isWritten = !values.quick && (isAll || values.write);
@@ -193,7 +193,7 @@ for (const one of chosen) {
     say(
       `### ${headingOf(one.name, one.engine)}\n\nfailed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     );
-    for (const { pid } of ownChildren()) endTree(pid);
+    endDescendants();
   }
 }
 process.exit(ran > 0 && failed === 0 ? 0 : 2);

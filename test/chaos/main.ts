@@ -15,7 +15,7 @@ import {
   readChaosArguments,
 } from '../../scripts/chaos-runs.ts';
 import { jest } from '../../scripts/jest.ts';
-import { endTree, ownChildren } from '../bench/kit/processes.ts';
+import { endDescendants } from '../bench/kit/processes.ts';
 
 interface Report {
   testResults: { assertionResults: { status: string; fullName: string }[] }[];
@@ -69,7 +69,7 @@ if (left.length > 0 && !(await findDapr()))
 process.env['CHAOS_DEPTH'] = options.depth;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.once(signal, () => {
-    for (const { pid } of ownChildren()) endTree(pid);
+    endDescendants();
     process.exit(2);
   });
 

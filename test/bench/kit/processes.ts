@@ -50,11 +50,14 @@ function childrenOf(parent: number): { pid: number; command: string }[] {
 }
 export const ownChildren = () => childrenOf(process.pid);
 
-/** SIGKILL for a process that was started here, and for its group where it leads one. */
-export function endTree(pid: number): void {
-  for (const id of [-pid, pid])
+const descendantsOf = (parent: number): number[] =>
+  childrenOf(parent).flatMap(({ pid }) => [pid, ...descendantsOf(pid)]);
+
+/** SIGKILL for all that this process has started, also what its children have, and for the groups that they lead. */
+export function endDescendants(): void {
+  for (const pid of descendantsOf(process.pid).flatMap((own) => [-own, own]))
     try {
-      process.kill(id, 'SIGKILL');
+      process.kill(pid, 'SIGKILL');
     } catch {
       // it has no group of its own, or is gone
     }
