@@ -1,5 +1,5 @@
 import type { Context } from '../../src/context.ts';
-import { AppError } from '../../src/platform/kernel/index.ts';
+import { AppError, hmacHex } from '../../src/platform/kernel/index.ts';
 import { networkOf, siteOf } from './client-ip.ts';
 import type { Exchange } from './exchange.ts';
 import type { AnyRoute, Principal } from './route.ts';
@@ -65,11 +65,20 @@ function limitOf(text: string): { count: number; windowMs: number } {
  */
 const NETWORKS_OF_A_SITE = 16;
 
+/** Names a network in buckets by a keyed hash: they are kept in Redis, where nobody is to read who came from where. */
+const hashed = ({ config }: Pick<Counting, 'config'>, network: string): string =>
+  hmacHex(config.secrets.rateLimits, network);
+
+/** The bucket of the network of an address. */
+export const networkBucket = (context: Pick<Counting, 'config'>, ip: string): string =>
+  `ip:${hashed(context, networkOf(ip))}`;
+
 /** The buckets of an address: that of its network, and behind an IPv6 one that of its /48. */
-function bucketsOf(name: string, ip: string, limit: number): Bucket[] {
+function bucketsOf(context: Counting, name: string, ip: string, limit: number): Bucket[] {
   const site = siteOf(ip);
-  const own = { bucket: `${name}|ip:${networkOf(ip)}`, limit };
-  return site === undefined ? [own] : [own, { bucket: `${name}|ip:${site}`, limit: NETWORKS_OF_A_SITE * limit }];
+  const own = { bucket: `${name}|${networkBucket(context, ip)}`, limit };
+  if (site === undefined) return [own];
+  return [own, { bucket: `${name}|ip:${hashed(context, site)}`, limit: NETWORKS_OF_A_SITE * limit }];
 }
 
 /**
@@ -99,7 +108,7 @@ export function throttle(
   const { principal, request } = exchange;
   const ofProgram = principal ? bucketOfProgram(principal) : [];
   const buckets = names.flatMap((name): Bucket[] => {
-    if (!principal || route.limitBy === 'ip') return bucketsOf(name, request.ip, count);
+    if (!principal || route.limitBy === 'ip') return bucketsOf(context, name, request.ip, count);
     const person = `${name}|user:${principal.userId}`;
     if (route.limitBy === 'person') return [{ bucket: person, limit: count }, ...ofProgram];
     return [
@@ -113,7 +122,7 @@ export function throttle(
 
 /** Counts a refused credential; after 120 in an hour from one address refusals become 429 (S15, S241). */
 export const failedAuthentication = (exchange: Exchange, context: Context): Promise<void> =>
-  take(exchange, context, bucketsOf('failed', exchange.request.ip, FAILED_PER_HOUR), WINDOW_MS.hour);
+  take(exchange, context, bucketsOf(context, 'failed', exchange.request.ip, FAILED_PER_HOUR), WINDOW_MS.hour);
 
 /** For handlers with a second bucket, such as that of one account; throws `rate_limited`. */
 export async function throttleBy(context: Counting, bucket: string, limit: number, windowMs: number): Promise<void> {

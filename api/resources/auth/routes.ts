@@ -4,7 +4,6 @@ import { AppError, randomBase64url } from '../../../src/platform/kernel/index.ts
 import { device, dropCookies, logIn, ReturnedTokens } from '../../http/credentials.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import { emailText, newPassword, repeated } from '../../http/fields.ts';
-import { networkOf } from '../../http/client-ip.ts';
 import {
   knownBrowserCookie,
   loginCookie,
@@ -15,7 +14,7 @@ import {
 } from '../../http/login-cookie.ts';
 import { isOwner } from '../../http/own-machine.ts';
 import { type Call, type Request, routesOf } from '../../http/route.ts';
-import { type Counting, throttleBy } from '../../http/throttle.ts';
+import { type Counting, networkBucket, throttleBy } from '../../http/throttle.ts';
 import { logoutRoute } from './handlers.ts';
 import { isLocal, Login, LoginProvider, NewUser, presentLoginProvider } from './shape.ts';
 
@@ -36,7 +35,7 @@ async function throttleGuesses(
 ): Promise<void> {
   const account = rooms.auth.accountBucket(email);
   const browser = rooms.auth.knownBrowsers.idOf(email, knownBrowserCookie(request));
-  const place = browser === undefined ? `network:${networkOf(request.ip)}` : `browser:${browser}`;
+  const place = browser === undefined ? networkBucket(rooms, request.ip) : `browser:${browser}`;
   // first: what is refused here is no guess
   await throttleBy(rooms, `login|${place}|${account}`, PER_PLACE, ACCOUNT_WINDOW_MS);
   await throttleBy(

@@ -2,7 +2,7 @@ import type { Billing } from '../../entitlements/index.ts';
 import type { Database } from '../../platform/db/index.ts';
 import type { Email } from '../../delivery/email/index.ts';
 import type { Identity } from '../identity/index.ts';
-import { type Clock, sha256Hex } from '../../platform/kernel/index.ts';
+import { type Clock, hmacHex } from '../../platform/kernel/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import { type Accounts, openAccounts } from './account.ts';
 import { type ApiKeys, openApiKeys } from './api-keys.ts';
@@ -104,7 +104,7 @@ export function openAuth({
     knownBrowsers: openKnownBrowsers(jwtSecret),
     tokens,
     login: openPasswordLogin({ sql, sessions }),
-    accountBucket: (address) => `account:${sha256Hex(address.toLowerCase())}`,
+    accountBucket: (address) => `account:${hmacHex(jwtSecret, `bucket of an account|${address.toLowerCase()}`)}`,
     dropExpiredCodes: (limit) => dropExpiredCodes(sql, limit),
     forgetTraces: (limit) => forgetTraces(sql, tracesDays, limit),
 

@@ -11,6 +11,8 @@ export interface Secrets {
   webhookSigning: string;
   /** What processes of this instance know each other by when they call actors. */
   actorCalls: string;
+  /** Of the hashes that rate limits keep in the place of addresses. */
+  rateLimits: string;
 }
 
 const FILE = 'jwt-secret';
@@ -85,6 +87,7 @@ export function deriveSecrets({ jwt, key, previous, webhookSigning, production }
     formerKeys: previous === undefined ? [] : [encryptionKey(previous), sha256(previous)],
     // Receivers are told this key: in production it is never the one that signs sessions.
     actorCalls: ownKey(jwt, 'rookery actor calls'),
+    rateLimits: ownKey(jwt, 'rookery rate limits'),
     webhookSigning: webhookSigning ?? (production ? ownKey(jwt, 'rookery webhook deliveries') : jwt),
   };
 }
