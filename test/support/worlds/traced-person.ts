@@ -35,7 +35,7 @@ export async function placesOf(sql: Database, word: string): Promise<string[]> {
 /**
  * Somebody of this address and name who has done what leaves traces, as a member of the org of somebody else.
  */
-export async function tracedPerson(app: TestApp) {
+export async function tracedPerson(app: Pick<TestApp, 'address' | 'context'>) {
   const from = { 'x-forwarded-for': CAME_FROM, 'user-agent': `Mozilla/5.0 ${WORD}` };
   const boss = new Client(app.address);
   await boss.post('/auth/register', {
