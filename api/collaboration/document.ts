@@ -3,6 +3,7 @@ import type { PostAuthor } from '../../src/publishing/posts/index.ts';
 import {
   type DocumentRow,
   DocumentUnreadable,
+  type Program,
   type Typist,
   type VersionReason,
   type VersionWithContents,
@@ -14,6 +15,7 @@ import {
   type Held,
   keepVersion,
   MOST_TRIES,
+  noteTyping,
   noteUnsaved,
   read,
   type Saved,
@@ -53,14 +55,19 @@ type Restored = Pick<VersionWithContents, 'contents' | 'changedTo'>;
  * Makes the document what a version says, or takes back the one edit that a version was kept before, as one more change;
  * what it said before is a version.
  */
-async function restore(held: Held, { contents, changedTo }: Restored, by: PostAuthor): Promise<void> {
+async function restore(
+  held: Held,
+  { contents, changedTo }: Restored,
+  by: PostAuthor,
+  program: Program | undefined,
+): Promise<void> {
   await agree(held);
   if (held.status.readOnly) throw readOnly();
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
     await write(held);
     await keepVersion(held, 'restore', await read(held));
     if (await change(held, changedTo ?? undefined, contents, undefined, by)) {
-      held.typedBy.document.set(by.userId, held.revision);
+      noteTyping(held, by.userId, program);
       await agree(held);
       const { problem } = held.status;
       if (problem)
@@ -93,7 +100,7 @@ export function openDocument({ row, ...opening }: Opening) {
     heard: undefined,
     agents: new Set(),
     status: { savedVersion: null, savedAt: null, readOnly: null, problem: null },
-    typedBy: { document: new Map(), post: new Map() },
+    typedBy: { document: new Map(), programs: new Map(), post: new Map() },
     namesTypist: unsavedBy !== null,
   };
   if (unsavedBy) noteUnsaved(held, unsavedBy);
@@ -123,11 +130,11 @@ export function openDocument({ row, ...opening }: Opening) {
     missing: (vector: Uint8Array) => (held.isBroken ? NOTHING.update : updates.missing(vector)),
     lacks: (vector: Uint8Array) => !held.isBroken && updates.lacks(vector),
     isNew: (update: Uint8Array) => held.isBroken || updates.isNew(update),
-    /** Takes in what somebody types; false when nothing of it is new. Throws as `Updates.add`. */
-    type(update: Uint8Array, by: PostAuthor): boolean {
+    /** Takes in what somebody types, by a program or not; false when nothing of it is new. Throws as `Updates.add`. */
+    type(update: Uint8Array, by: PostAuthor, program?: Program): boolean {
       if (!updates.add(update)) return false;
       held.revision += 1;
-      held.typedBy.document.set(by.userId, held.revision);
+      noteTyping(held, by.userId, program);
       noteUnsaved(held, by);
       held.onUpdate(update, by);
       return true;
@@ -183,7 +190,8 @@ export function openDocument({ row, ...opening }: Opening) {
         return keepVersion(held, reason, await built(read(held)), label);
       }),
     /** @throws AppError `conflict` while the document may not be written, cannot be built, or has no room for it */
-    restore: (kept: Restored, by: PostAuthor) => inTurn(() => built(restore(held, kept, by))),
+    restore: (kept: Restored, by: PostAuthor, program?: Program) =>
+      inTurn(() => built(restore(held, kept, by, program))),
   };
 }
 export type OpenDocument = ReturnType<typeof openDocument>;

@@ -7,6 +7,7 @@ import {
   canonical,
   type Contents,
   type DocumentKey,
+  type Program,
   type SharedDocuments,
   type Typist,
   type VersionReason,
@@ -72,11 +73,21 @@ export interface Held {
   /**
    * Those who have typed since the document was written, and since the post was saved, each with the revision that came
    * of it: who types while it is written is among those of the next time. Those of other processes are among the latter,
-   * as whoever saves the post saves what all have typed.
+   * as whoever saves the post saves what all have typed. `programs`: by which some of the former did.
    */
-  readonly typedBy: { document: Map<string, number>; post: Map<string, { by: Typist; revision: number }> };
+  readonly typedBy: {
+    document: Map<string, number>;
+    programs: Map<string, { program: Program; revision: number }>;
+    post: Map<string, { by: Typist; revision: number }>;
+  };
   /** The stored document names somebody whose typing is not saved. */
   namesTypist: boolean;
+}
+
+/** Notes who has typed since the document was written, and the program by which they did. */
+export function noteTyping({ revision, typedBy }: Held, userId: string, program: Program | undefined): void {
+  typedBy.document.set(userId, revision);
+  if (program) typedBy.programs.set(`${program.kind} ${program.id}`, { program, revision });
 }
 
 /** Notes who has typed what is in the document and not in the post. */
@@ -138,7 +149,8 @@ export async function write(held: Held, saving?: string): Promise<void> {
     const mine = held.revision;
     const typed = [...held.typedBy.document.keys()];
     const by = unsavedBy(held);
-    const written = { state: held.updates.state, saving, typed, unsavedBy: by };
+    const programs = [...held.typedBy.programs.values()].map(({ program }) => program);
+    const written = { state: held.updates.state, saving, typed, programs, unsavedBy: by };
     const next = await held.documents.update(held.key, held.version, written);
     if (next !== undefined) {
       held.namesTypist = by !== undefined;
@@ -146,6 +158,7 @@ export async function write(held: Held, saving?: string): Promise<void> {
       held.written = mine;
       if (saving !== undefined) held.recent = [saving, ...held.recent];
       for (const [user, revision] of held.typedBy.document) if (revision <= mine) held.typedBy.document.delete(user);
+      for (const [id, { revision }] of held.typedBy.programs) if (revision <= mine) held.typedBy.programs.delete(id);
       return;
     }
     await takeStored(held);
@@ -154,7 +167,8 @@ export async function write(held: Held, saving?: string): Promise<void> {
 }
 
 /**
- * Makes a change of the server: from `base`, or the document as it is, to `theirs`. False: another process has written
+ * Makes a change of the server: from `base`, or the document as it is, to `theirs`; the agents whose edits are in it have
+ * taken part. False: another process has written
  * the document meanwhile and may have made it; nothing was done. `by`: who asked for it, where it is to be saved.
  */
 export async function change(
@@ -180,6 +194,7 @@ export async function change(
   const changed = await documents.update(key, held.version, {
     state: next.state,
     typed: [],
+    programs: [...held.agents].map((name) => ({ kind: 'agent', id: null, name })),
     unsavedBy: unsaved,
     agreed,
   });

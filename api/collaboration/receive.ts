@@ -4,6 +4,7 @@ import { type Awareness, MOST_STATE_BYTES } from './awareness.ts';
 import type { Connection } from './connection.ts';
 import type { OpenDocument } from './document.ts';
 import * as frames from './frames.ts';
+import { coAuthorOf } from './rights.ts';
 import { encode } from './wire.ts';
 
 /** The part of a room that frames of its clients reach. */
@@ -26,8 +27,9 @@ function takeUpdate({ document, isWritable, touch }: Receiving, connection: Conn
     connection.isTold = true;
     return refuse(connection, 'permission denied');
   }
+  const { principal } = connection;
   try {
-    if (document.type(update, authorOf(connection.principal))) touch();
+    if (document.type(update, authorOf(principal), coAuthorOf(principal))) touch();
   } catch (error) {
     if (!(error instanceof UpdateRefused)) throw error;
     refuse(connection, error.message);

@@ -3,8 +3,10 @@ import { updatesOnlyOwn } from '../../src/people/access/index.ts';
 import { permit } from '../http/permit.ts';
 import { principalOf } from '../http/authenticate.ts';
 import { scopesOfToken } from '../../src/people/access/index.ts';
+import { programOf } from '../http/program.ts';
 import type { Principal } from '../http/route.ts';
 import { AppError } from '../../src/platform/kernel/index.ts';
+import type { Program } from '../../src/studio/collaboration/index.ts';
 import type { RoomName } from './address.ts';
 import { resourceOf } from './kinds.ts';
 
@@ -54,6 +56,13 @@ export function credentialOf({ kind, userId, orgId, sessionId, apiKeyId, tokenId
   return id === undefined ? undefined : { kind, id, userId, orgId };
 }
 
+/** The program by which a caller takes part; undefined for a person who is logged in. */
+export function coAuthorOf(principal: Principal): Program | undefined {
+  const { kind, program: name } = principal;
+  if (kind === 'session' || name === undefined) return undefined;
+  return { kind, id: programOf(principal) ?? null, name };
+}
+
 type Rooms = Pick<Context, 'auth' | 'oauth' | 'billing' | 'clock'>;
 
 /** Whom credentials stand for now, in their order; undefined for one that has ended. One statement for each kind. */
@@ -80,14 +89,24 @@ export async function principalsOf(
     if (people[n]) found.set(sessions[n]!, principalOf('session', people[n], { sessionId: id }));
   for (const [n, holder] of keyHolders.entries()) {
     const planned = holder && plan(holder);
-    if (planned) found.set(keys[n]!, principalOf('api-key', holder, { apiKeyId: holder.apiKeyId, ...planned }));
+    if (planned)
+      found.set(
+        keys[n]!,
+        principalOf('api-key', holder, { apiKeyId: holder.apiKeyId, program: holder.program, ...planned }),
+      );
   }
   for (const [n, holder] of tokenHolders.entries()) {
     const planned = holder && plan(holder);
     if (planned)
       found.set(
         tokens[n]!,
-        principalOf('oauth', holder, { tokenId: holder.tokenId, scopes: scopesOfToken(holder.scope), ...planned }),
+        principalOf('oauth', holder, {
+          tokenId: holder.tokenId,
+          authorizationId: holder.authorizationId,
+          program: holder.program,
+          scopes: scopesOfToken(holder.scope),
+          ...planned,
+        }),
       );
   }
   return credentials.map((one) => {

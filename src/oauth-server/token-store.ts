@@ -284,7 +284,7 @@ export const holderOfToken = groupCommit<string, TokenHolder | undefined>(async 
 export async function findTokenHolders(sql: Sql, ids: readonly string[]): Promise<(TokenHolder | undefined)[]> {
   const rows = await sql<TokenHolder[]>`
     /* all orgs */
-    select t.id as "tokenId", a.id as "authorizationId", a.user_id as "userId", a.org_id as "orgId",
+    select t.id as "tokenId", c.name as program, a.id as "authorizationId", a.user_id as "userId", a.org_id as "orgId",
       m.role_key as "roleKey", r.permissions as granted,
       u.is_super_admin as "isSuperAdmin", t.scope, t.resource, t.access_expires_at as "expiresAt",
       s.tier, s.grace_period_end as "graceEndsAt"

@@ -3,7 +3,7 @@ import { AppError, notFound } from '../../../src/platform/kernel/index.ts';
 import { readRoom, type RoomName } from '../../collaboration/address.ts';
 import { authorOfRoom } from '../../collaboration/kinds.ts';
 import { onDocument } from '../../collaboration/on-document.ts';
-import { credentialOf, rightsOf } from '../../collaboration/rights.ts';
+import { credentialOf, coAuthorOf, rightsOf } from '../../collaboration/rights.ts';
 import { authorOf } from '../../http/own.ts';
 import { type Call, routesOf } from '../../http/route.ts';
 import {
@@ -114,7 +114,9 @@ export default [
     async handle(call) {
       const room = await roomOf(call, call.params.room, 'write');
       const version = await call.rooms.documents.getVersion(keyOf(call, room), call.params.id);
-      await onDocument(call, room, (document) => document.restore(version, authorOf(call.principal)));
+      await onDocument(call, room, (document) =>
+        document.restore(version, authorOf(call.principal), coAuthorOf(call.principal)),
+      );
       return version;
     },
     present: presentVersionWithContents,

@@ -8,8 +8,16 @@ export const presentTicket = ({ token, expiresAt }: { token: string; expiresAt: 
   expiresAt: expiresAt.toISOString(),
 });
 
+/** A program that took part: by a key, by the token of an app, or as an agent whose edit came from elsewhere. */
+const Program = z.strictObject({
+  kind: z.enum(['api-key', 'oauth', 'agent']),
+  id: z.string().nullable().meta({ description: 'Of the key, or of the approval of the app.' }),
+  name: z.string(),
+});
+
 /**
- * A kept version of a document. `authors`: the users who took part since the version before it; `agents`: whose edit it
+ * A kept version of a document. `authors`: the users who took part since the version before it; `programs`: those by
+ * which some of them did, and agents whose edits came in; `agents`: whose edit it
  * was kept before.
  */
 export const Version = z.strictObject({
@@ -17,6 +25,7 @@ export const Version = z.strictObject({
   label: z.string().nullable(),
   reason: z.enum(['session', 'manual', 'restore', 'foreign_edit', 'agent_edit', 'too_late']),
   authors: z.array(z.string()),
+  programs: z.array(Program),
   agents: z.array(z.string()),
   createdAt: instant,
 });
@@ -25,6 +34,7 @@ export const presentVersion = ({
   label,
   reason,
   authors,
+  programs,
   agents,
   createdAt,
 }: VersionRow): z.input<typeof Version> => ({
@@ -32,6 +42,7 @@ export const presentVersion = ({
   label,
   reason,
   authors,
+  programs,
   agents,
   createdAt: createdAt.toISOString(),
 });

@@ -66,7 +66,7 @@ export const holderOfKey = groupCommit<string, KeyHolder | undefined>(async (sql
 export async function findKeyHolders(sql: Sql, ids: readonly string[]): Promise<(KeyHolder | undefined)[]> {
   const rows = await sql<KeyHolder[]>`
     /* all orgs */
-    select k.id as "apiKeyId", k.user_id as "userId", k.org_id as "orgId", m.role_key as "roleKey",
+    select k.id as "apiKeyId", k.name as program, k.user_id as "userId", k.org_id as "orgId", m.role_key as "roleKey",
       r.permissions as granted, u.is_super_admin as "isSuperAdmin", k.expires_at as "expiresAt",
       s.tier, s.grace_period_end as "graceEndsAt"
     from api_keys k

@@ -1,6 +1,7 @@
 import type { Sql } from '../../platform/db/index.ts';
 import type { Contents } from './contents.ts';
 import type { Typist } from './typist.ts';
+import type { Program } from './versions-store.ts';
 
 /** What document and post said when they agreed last: as the post holds it, and as the document writes it. */
 export interface Agreed {
@@ -68,6 +69,8 @@ export interface DocumentChange {
   saving?: string | undefined;
   /** Users who have typed since the last write. */
   typed: readonly string[];
+  /** The programs that did so for some of them, and agents whose edits it takes in. */
+  programs: readonly Program[];
   /** Who has typed what of `state` is not saved to the post. */
   unsavedBy: Typist | undefined;
   writer: string;
@@ -78,7 +81,7 @@ export async function updateDocument(
   sql: Sql,
   { orgId, room }: DocumentKey,
   version: number,
-  { state, agreed, saving, typed, unsavedBy, writer }: DocumentChange,
+  { state, agreed, saving, typed, programs, unsavedBy, writer }: DocumentChange,
 ): Promise<number | undefined> {
   const [row] = await sql<{ version: number }[]>`
     update collaboration_documents
@@ -89,6 +92,10 @@ export async function updateDocument(
         else (array_prepend(${saving ?? null}::text, recent))[1:${MOST_RECENT}::int]
       end,
       typed_by = (select coalesce(array_agg(distinct id), '{}') from unnest(typed_by || ${[...typed]}::uuid[]) as t (id)),
+      typed_programs = (
+        select coalesce(jsonb_agg(distinct p), '[]')
+        from jsonb_array_elements(typed_programs || ${JSON.stringify(programs)}::text::jsonb) as t (p)
+      ),
       unsaved_by = ${jsonOf(unsavedBy)}::text::jsonb, unsaved_version = version + 1,
       updated_at = now()
     where org_id = ${orgId}

@@ -4,12 +4,21 @@ import type { DocumentKey } from './store.ts';
 
 /** Why a version was kept. */
 export type VersionReason = 'session' | 'manual' | 'restore' | 'foreign_edit' | 'agent_edit' | 'too_late';
+/** A program that took part: by a key, by the token of an app, or as an agent whose edit came from elsewhere. */
+export interface Program {
+  kind: 'api-key' | 'oauth' | 'agent';
+  /** Of the key, or of the approval of the app; an agent is known by its name alone. */
+  id: string | null;
+  name: string;
+}
 export interface VersionRow {
   id: string;
   label: string | null;
   reason: VersionReason;
   /** The users who took part since the version before it. */
   authors: string[];
+  /** The programs among them, which did so in the name of one of the users. */
+  programs: Program[];
   /** Of an `agent_edit`: the names of the agents that have made it. */
   agents: string[];
   createdAt: Date;
@@ -52,7 +61,7 @@ async function insertLocked(
   const changed = changedTo === undefined ? null : JSON.stringify(changedTo);
   const rows = await sql`
     with document as (
-      select org_id, room, typed_by
+      select org_id, room, typed_by, typed_programs
       from collaboration_documents
       where org_id = ${orgId}
         and room = ${room}
@@ -64,9 +73,9 @@ async function insertLocked(
       order by id desc
       limit 1
     ), kept as (
-      insert into collaboration_versions (id, org_id, room, label, reason, contents, authors, agents, changed_to)
-      select ${id}, org_id, room, ${label}, ${reason}, ${text}::text::jsonb, typed_by, ${[...agents]}::text[],
-        ${changed}::text::jsonb
+      insert into collaboration_versions (id, org_id, room, label, reason, contents, authors, programs, agents, changed_to)
+      select ${id}, org_id, room, ${label}, ${reason}, ${text}::text::jsonb, typed_by, typed_programs,
+        ${[...agents]}::text[], ${changed}::text::jsonb
       from document
       where ${reason === 'manual'}
         or not exists (
@@ -78,7 +87,7 @@ async function insertLocked(
       returning id
     ), told as (
       update collaboration_documents
-      set typed_by = '{}'
+      set typed_by = '{}', typed_programs = '[]'
       where org_id = ${orgId}
         and room = ${room}
         and exists (select from kept)
@@ -100,7 +109,7 @@ async function insertLocked(
   return rows.length > 0;
 }
 
-const columns = (sql: Sql) => sql`id, label, reason, authors, agents, created_at as "createdAt"`;
+const columns = (sql: Sql) => sql`id, label, reason, authors, programs, agents, created_at as "createdAt"`;
 
 /** The versions of a document, the latest first. */
 export const listVersions = (sql: Sql, { orgId, room }: DocumentKey): Promise<VersionRow[]> => sql<VersionRow[]>`

@@ -144,7 +144,7 @@ test('a stored document names who has typed what is not saved; one that an older
   expect(unsavedBy).toBeNull();
   const member = { userId: world.ann.userId, schedulesFreely: false };
   const found = async () => (await documents.find(key))?.unsavedBy;
-  expect(await documents.update(key, 1, { state, typed: [], unsavedBy: member })).toBe(2);
+  expect(await documents.update(key, 1, { state, typed: [], programs: [], unsavedBy: member })).toBe(2);
   expect(await found()).toEqual(member);
   await documents.writeAgreed(key, agreed, { version: 1, unsavedBy: undefined }); // of what was written before
   expect(await found()).toEqual(member);
@@ -152,6 +152,6 @@ test('a stored document names who has typed what is not saved; one that an older
   expect(await found()).toBeNull();
   await world.db.sql`update collaboration_documents set version = version + 1 where room = ${key.room}`;
   expect(await found()).toBe('unknown');
-  expect(await documents.update(key, 3, { state, typed: [], unsavedBy: undefined })).toBe(4);
+  expect(await documents.update(key, 3, { state, typed: [], programs: [], unsavedBy: undefined })).toBe(4);
   expect(await found()).toBeNull();
 });

@@ -5,6 +5,7 @@ import { clockWhere } from '../../support/worlds/publishing/world.ts';
 import { openCoEditing } from '../../support/worlds/studio/co-editing.ts';
 import type { CoEditor } from '../../support/wire/co-editor.ts';
 import { called } from '../../support/worlds/mcp.ts';
+import { makeApp, tokensFor } from '../../support/worlds/oauth.ts';
 import { element, later } from '../../support/worlds/publishing/post-routes.ts';
 import { settles } from '../../support/wire/settles.ts';
 import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
@@ -39,6 +40,43 @@ describe('versions of a document', () => {
     );
     const [latest] = (await key.get(path(room))).body;
     expect((await key.get(path(room, `/${latest.id}`))).body.content).toContain('more');
+  });
+
+  test("name the programs that typed in somebody's name, each once, and none for who is logged in [CL5]", async () => {
+    const room = `post:${await world.draft()}`;
+    const { access } = await tokensFor(world.app, ann, await makeApp(ann));
+    const { token } = (
+      await ann.client.post('/collaboration/ticket', { room }, { authorization: access, auth: undefined })
+    ).body;
+    const joined = {
+      person: await world.joined(room, { headers: { auth: ann.client.cookies.get('auth')! } }),
+      key: await world.joined(room),
+      app: await world.joined(room, { headers: {}, path: `/collaboration/${room}?token=${token}` }),
+    };
+    const keep = async () => (await ann.client.post(path(room), {})).body;
+    const typed = async (...by: (keyof typeof joined)[]) => {
+      const texts = by.map((one) => `${one} ${newId()}`);
+      by.forEach((one, n) => joined[one].write(texts[n]!));
+      await settles(async () => {
+        const content = await world.contentOf(room.slice(5));
+        for (const text of texts) expect(content).toContain(text);
+      });
+      const { authors, programs } = await keep();
+      expect(authors).toEqual([ann.userId]);
+      return programs as { kind: string; id: string; name: string }[];
+    };
+    const [ofKey, ofApp] = [
+      { kind: 'api-key', id: (await ann.client.get('/user/api-keys')).body[0].id, name: 'test' },
+      { kind: 'oauth', id: (await ann.client.get('/user/approved-apps')).body[0].id, name: 'Scheduler' },
+    ];
+    expect(await typed('person')).toEqual([]);
+    expect(await typed('key')).toEqual([ofKey]);
+    expect((await typed('app', 'key', 'app')).toSorted((a, b) => a.kind.localeCompare(b.kind))).toEqual([ofKey, ofApp]);
+    expect(await typed('person')).toEqual([]);
+    const first = (await ann.client.get(path(room))).body.at(-1);
+    expect((await key.post(path(room, `/${first.id}/restore`), {})).status).toBe(200);
+    expect((await keep()).programs).toEqual([ofKey]);
+    await Promise.all(Object.values(joined).map((editor) => editor.close()));
   });
 
   test('are kept when nobody has typed for a minute', async () => {
@@ -192,6 +230,20 @@ describe('an edit of an agent', () => {
     await world.holds(id, back);
     await settles(() => expect(editor.xml.replace(/paragraph>/g, 'p>')).toBe(back));
     await Promise.all([editor.close(), late.close()]);
+  });
+
+  test('is of a co-author whom the next version names [CL5]', async () => {
+    const id = await world.draft('<p>one</p>');
+    const room = `post:${id}`;
+    const editor = await world.joined(room, { headers: { auth: ann.client.cookies.get('auth')! } });
+    await called(key, 'update_post', { id, content: '<p>two</p>' });
+    await settles(() => expect(editor.xml).toContain('two'));
+    const { authors, programs } = (await ann.client.post(path(room), {})).body;
+    expect([authors, programs]).toEqual([[], [{ kind: 'agent', id: null, name: 'test' }]]);
+    editor.write('three');
+    await settles(async () => expect(await world.contentOf(id)).toContain('three'));
+    expect((await ann.client.post(path(room), {})).body).toMatchObject({ authors: [ann.userId], programs: [] });
+    await editor.close();
   });
 
   test('is shown for 30 s by every process that has the room open; one of a person shows nobody', async () => {
