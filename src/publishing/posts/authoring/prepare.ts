@@ -11,10 +11,11 @@ import { tagsOfCampaigns } from '../campaigns/store.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
 import { findChannelSummaries } from './channels.ts';
 import { compose, type Composed, idsOfItems, shortensLinks, typedSettings, withTag } from './compose.ts';
+import { dateFault } from './element-faults.ts';
 import { checkFollowUps, pickedIn } from './follow-ups.ts';
 import type { PostChange } from './input.ts';
 import { channelOf, itemsAfter, judgeThread, rulesOf } from './judge.ts';
-import { dateFault, judgeBodies } from './judgement.ts';
+import { judgeBodies } from './judgement.ts';
 import { tagsOf } from './named.ts';
 import { asksRecurrence, usesProfileZone, wishedRecurrence } from './recurrence-wish.ts';
 

@@ -1,0 +1,126 @@
+import { AppError, invalidField } from '../../../platform/kernel/index.ts';
+import type { PostsDeps } from '../deps.ts';
+import type { NetworkRules } from '../channels-port.ts';
+import type { Recurrence } from '../recurrence.ts';
+import { tooLongAgo } from '../rules.ts';
+import type { CreateBody, ElementBody } from './body.ts';
+import type { ChannelSummary } from './channels.ts';
+import type { ElementFields, JudgedFiles } from './element-files.ts';
+import type { JudgedThread } from './faults.ts';
+import { checkFollowUps } from './follow-ups.ts';
+import { rulesOf } from './judge.ts';
+import type { Existing } from './named.ts';
+import { asksRecurrence, wishedRecurrence } from './recurrence-wish.ts';
+import { refusalOfEdit } from './verdict.ts';
+
+// What can be wrong with an element of a create body beside what its network says of its thread.
+
+/** An element of a body, and what it is judged by. */
+export interface GivenElement {
+  body: CreateBody;
+  element: ElementBody;
+  /** Its field. */
+  at: string;
+  /** Those that the bodies name. */
+  channels: ReadonlyMap<string, ChannelSummary>;
+  channel: ChannelSummary | undefined;
+  root: Existing | undefined;
+  files: ElementFields<JudgedFiles>;
+  profileZone: string;
+  campaignTag: string | undefined;
+  now: Date;
+}
+
+export function recurrenceOrFault({ body, root, profileZone, now }: GivenElement): Recurrence | AppError | undefined {
+  if (!asksRecurrence(body)) return undefined;
+  const at = body.type === 'now' ? now : (body.date ?? root?.publishDate ?? now);
+  try {
+    return wishedRecurrence(body, { at, local: at === body.date ? body.local : undefined }, profileZone);
+  } catch (error) {
+    return refusal(error);
+  }
+}
+
+/** A campaign is named once, for all elements. */
+export function* checkCampaign({ body: { campaignId }, at, campaignTag }: GivenElement): Generator<AppError> {
+  if (at === 'posts.0' && campaignId && campaignTag === undefined)
+    yield invalidField('campaignId', 'names no campaign of this organization', 'unknown_id');
+}
+
+export function* checkDates({ body: { type, date }, root, now }: GivenElement): Generator<AppError> {
+  if (date && (type === 'schedule' || (type === 'update' && root?.state === 'QUEUE'))) {
+    const fault = dateFault(date, now);
+    if (fault) yield fault;
+  }
+}
+
+export function* checkChannel({ body: { type }, at, channel }: GivenElement): Generator<AppError> {
+  const field = `${at}.integration.id`;
+  if (!channel)
+    yield new AppError('invalid_request', 'Integration not found', {
+      errors: [{ field, message: 'Integration not found', rule: 'unknown_id' }],
+    });
+  else if (channel.disabled && (type === 'schedule' || type === 'now'))
+    yield new AppError('invalid_request', `Integration is disabled: ${channel.name}`, {
+      errors: [{ field, message: 'Integration is disabled', rule: 'disabled' }],
+    });
+}
+
+export function rulesOrFault(deps: Pick<PostsDeps, 'channels'>, channel: ChannelSummary): NetworkRules | AppError {
+  try {
+    return rulesOf(deps, channel);
+  } catch (error) {
+    return refusal(error);
+  }
+}
+
+export function settingsFault(
+  deps: Pick<PostsDeps, 'channels'>,
+  { rules, settings, settingsAt }: JudgedThread,
+  channels: ReadonlyMap<string, ChannelSummary>,
+): AppError | undefined {
+  try {
+    rules.checkSettings(settings, settingsAt);
+    checkFollowUps(settings, settingsAt, rules, { channels, rulesOf: deps.channels.rules });
+    return undefined;
+  } catch (error) {
+    return refusal(error);
+  }
+}
+function refusal(error: unknown): AppError {
+  if (error instanceof AppError) return error;
+  throw error;
+}
+
+/** What keeps the element from editing the post that it names. */
+export function* checkRoot({ body: { type, date }, element, at, root }: GivenElement): Generator<AppError> {
+  const field = `${at}.value.0.id`;
+  if (!root) {
+    if (type === 'update') yield invalidField(field, 'names no post of this organization', 'unknown_id');
+    return;
+  }
+  if (root.rootPostId !== null)
+    yield invalidField(field, 'names an item inside a thread, not its first post', 'unknown_id');
+  if (root.channelId !== element.integration.id)
+    yield invalidField(`${at}.integration.id`, 'the post belongs to another channel', 'other_channel');
+  const refused = verdictOf(root, type !== 'update' || date !== undefined);
+  if (refused) yield refusalOfEdit(refused, field);
+}
+
+/** What a change would be refused for as the post is now; the change looks again under its locks. */
+function verdictOf(
+  { state, detail, isInFlight }: Existing,
+  isMoved: boolean,
+): 'published' | 'in_flight' | 'undecided' | undefined {
+  if (state === 'PUBLISHED') return 'published';
+  if (isInFlight) return 'in_flight';
+  return state === 'ERROR' && detail === 'unconfirmed' && isMoved ? 'undecided' : undefined;
+}
+
+/** 400 for a date that is too long ago to be meant (S104). */
+export const dateFault = (date: Date, now: Date, field = 'date'): AppError | undefined =>
+  tooLongAgo(date, now)
+    ? new AppError('date_in_past', 'The date is more than a day ago', {
+        errors: [{ field, message: 'is more than a day ago', rule: 'date' }],
+      })
+    : undefined;

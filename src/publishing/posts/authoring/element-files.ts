@@ -1,0 +1,41 @@
+import type { AppError } from '../../../platform/kernel/index.ts';
+import type { FileFacts } from '../../../providers/registry/index.ts';
+import type { PostsDeps } from '../deps.ts';
+import type { FilesField } from '../ports.ts';
+import { filesOfSettings } from '../setting-files.ts';
+import type { ElementBody } from './body.ts';
+
+/** The fields of an element that name files: the media of each item, then the settings. */
+export interface ElementFields<F> {
+  media: F[];
+  settings: { setting: string; field: F }[];
+}
+export type JudgedFiles = readonly { facts: FileFacts | undefined; fault: AppError | undefined }[];
+
+/** Names the fields of element `n` of a body, whose network is not known yet. */
+export const filesOfElement = (
+  { value, settings }: ElementBody,
+  n: number,
+  fileSettings: readonly string[],
+): ElementFields<FilesField> => ({
+  media: value.map(({ image }, index) => ({ at: `posts.${n}.value.${index}.image`, items: image })),
+  settings: filesOfSettings(fileSettings, settings).map(({ setting, item }) => ({
+    setting,
+    field: { at: `posts.${n}.settings.${setting}`, items: [item], isOne: true },
+  })),
+});
+
+/** Judges the files of all elements in one statement. */
+export async function judgeFilesOfElements(
+  media: PostsDeps['media'],
+  orgId: string,
+  elements: readonly ElementFields<FilesField>[],
+): Promise<ElementFields<JudgedFiles>[]> {
+  const fields = elements.flatMap((one) => [...one.media, ...one.settings.map(({ field }) => field)]);
+  const judged = fields.some(({ items }) => items.length > 0) ? await media.judgeFiles(orgId, fields) : [];
+  let next = 0;
+  return elements.map((one) => ({
+    media: one.media.map(() => judged[next++] ?? []),
+    settings: one.settings.map(({ setting }) => ({ setting, field: judged[next++] ?? [] })),
+  }));
+}
