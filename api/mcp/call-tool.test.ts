@@ -98,17 +98,21 @@ test('what a network says of a failure and the name of a channel are fenced in r
   expect((await faulted(new AppError('conflict', 'The post is on its way'))).places).toBeUndefined();
 });
 
-test('preflight_post judges entries of one type and date in one call, and names each by its place', async () => {
-  const bodies: { type: string; posts: { integration: { id: string } }[] }[] = [];
+test('preflight_post judges entries of all types and dates in one call, and names each by its place', async () => {
+  type Body = { type: string; date?: { at: Date }; posts: { integration: { id: string } }[] };
+  const calls: (readonly Body[])[] = [];
   const posts = {
-    async preflightPosts(_: string, body: (typeof bodies)[number]) {
-      bodies.push(body);
-      const entries = body.posts.map(({ integration }, at) => {
-        const field = `posts.${at}.value.0.content`;
+    async preflightPosts(_: string, bodies: readonly Body[]) {
+      calls.push(bodies);
+      return bodies.map((body) => {
+        const field = 'posts.0.value.0.content';
         const message = `${field}: is too long`;
-        return { channelId: integration.id, issues: [{ field, message, rule: 'max_length' }], fault: message };
+        const issues = [{ field, message, rule: 'max_length' }];
+        return {
+          entries: body.posts.map(({ integration: { id } }) => ({ channelId: id, issues, fault: message })),
+          edits: [],
+        };
       });
-      return { entries, edits: [] };
     },
   };
   const permissions = new Set(['posts:create']);
@@ -127,7 +131,14 @@ test('preflight_post judges entries of one type and date in one call, and names 
     input,
     client: 'test',
   });
-  expect(bodies.map((body) => body.posts.map(({ integration }) => integration.id))).toEqual([['a', 'c'], ['b'], ['d']]);
+  expect(calls.map((bodies) => bodies.map(({ type, date }) => [type, date?.at.getUTCDate()]))).toEqual([
+    [
+      ['schedule', 1],
+      ['draft', 1],
+      ['schedule', 1],
+      ['schedule', 2],
+    ],
+  ]);
   const output = structuredContent['output'] as { id: string; errors: string; issues: { field: string }[] }[];
   expect(output.map(({ id, issues }) => [id, issues[0]!.field])).toEqual(
     ['a', 'b', 'c', 'd'].map((id, n) => [id, `socialPost.${n}.postsAndComments.0.content`]),

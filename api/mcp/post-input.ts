@@ -84,12 +84,8 @@ function renamed({ field, message, rule }: FieldError, names: Names, at: string)
   const sentence = message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
   return fieldError(own, sentence, rule);
 }
-/** A fault of entry `n`, with the field that the agent wrote; it is post `at` of the body that was judged. */
-export function faultOfEntry({ field, message, rule }: FieldError, n: number, at = 0): FieldError {
-  const own = field.replace(`posts.${at}`, 'posts.0');
-  const sentence = message.startsWith(field) ? `${own}${message.slice(field.length)}` : message;
-  return renamed({ field: own, message: sentence, rule }, NAMES, `socialPost.${n}.`);
-}
+/** A fault of entry `n`, with the field that the agent wrote. */
+export const faultOfEntry = (fault: FieldError, n: number): FieldError => renamed(fault, NAMES, `socialPost.${n}.`);
 
 /** Posts that an agent wrote say so. */
 export const byAgents = (posts: readonly NewPost[]): NewPost[] =>

@@ -6,15 +6,18 @@ import { PreflightReport, presentPreflight } from './preflight.shape.ts';
 
 const route = routesOf('posts');
 
-/** Judges a create body, and refuses edits of posts that the caller may not change. */
+/** Judges create bodies together, and refuses edits of posts that the caller may not change; an answer for each body. */
 export async function judgePosts(
   call: Pick<Call<'posts'>, 'rooms' | 'principal'>,
-  body: SentBody,
-): Promise<PreflightEntry[]> {
+  bodies: readonly SentBody[],
+): Promise<PreflightEntry[][]> {
   const { rooms, principal } = call;
-  const { entries, edits } = await rooms.posts.preflightPosts(principal.orgId, body, authorOf(principal));
-  await checkEdits(call, edits);
-  return entries;
+  const judged = await rooms.posts.preflightPosts(principal.orgId, bodies, authorOf(principal));
+  await checkEdits(
+    call,
+    judged.flatMap(({ edits }) => edits),
+  );
+  return judged.map(({ entries }) => entries);
 }
 
 /** Judges what create would be sent; every path of it is the same. */
@@ -30,6 +33,6 @@ export const preflightRoute = <const Path extends `/${string}`>(path: Path, auth
     permission: 'posts:create',
     body: CreateBody,
     answer: PreflightReport,
-    handle: (call) => judgePosts(call, call.body),
+    handle: async (call) => (await judgePosts(call, [call.body])).flat(),
     present: presentPreflight,
   });

@@ -42,8 +42,8 @@ export async function judgeDraft({ posts, clock }: Judges, orgId: string, author
     ],
     timezone: undefined,
   };
-  const { entries } = await posts.preflightPosts(orgId, body, author);
-  const { issues, maximumCharacters, providerId } = entries[0]!; // one for each element
+  const [judged] = await posts.preflightPosts(orgId, [body], author);
+  const { issues, maximumCharacters, providerId } = judged!.entries[0]!; // one for each element of each body
   const found = issues.find(({ field, rule }) => !/\.image(\.\d+)?$/.test(field) && rule !== 'disabled');
   const fault: DraftFault | undefined = found && { message: found.message, isOfText: found.field.endsWith('.content') };
   return { fault, maximumCharacters, providerId };

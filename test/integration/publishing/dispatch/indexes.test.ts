@@ -163,7 +163,7 @@ const statements: Record<string, () => Promise<unknown>> = {
     expect(posts.listPosts(orgId, { from: BEFORE, to: BEHIND })).rejects.toMatchObject({ code: 'validation_failed' }),
   'published posts up to a date': () => posts.listPublished(orgId, BEHIND),
   'posts before they are created': () =>
-    posts.preflightPosts(orgId, drafted(), { userId: orgId, schedulesFreely: true }),
+    posts.preflightPosts(orgId, [drafted()], { userId: orgId, schedulesFreely: true }),
   'the next free posting time': () => posts.findSlot(orgId),
   'the next free posting time of a channel': () => posts.findSlot(orgId, channelIds[0]!),
   'slots to be taken over': () => posts.sweeps.takeOver(500),

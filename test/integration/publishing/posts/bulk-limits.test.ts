@@ -41,8 +41,8 @@ test('preflight costs six statements at most with billing, too [S116]', async ()
   const value = (id: string | undefined) => ({ integration: { id: channel }, value: [{ content: 'x', image, id }] });
   const sent = CreateBody.parse(schedule({ posts: [value(root), value(undefined)] }));
   const by = { userId: ann.userId, schedulesFreely: true };
-  const { result, statements } = await workOf(db, () => app.context.posts.preflightPosts(ann.orgId, sent, by));
-  expect(result.entries.map(({ warnings }) => warnings.length > 0)).toEqual([true, true]);
+  const { result, statements } = await workOf(db, () => app.context.posts.preflightPosts(ann.orgId, [sent], by));
+  expect(result[0]!.entries.map(({ warnings }) => warnings.length > 0)).toEqual([true, true]);
   expect(statements.length).toBeLessThanOrEqual(6);
 });
 

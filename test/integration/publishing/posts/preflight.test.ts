@@ -327,12 +327,12 @@ test('a hundred entries cost six statements at most, whatever they name [S116]',
     value: [{ content: `<p>${n}</p>`, image, ...(n === 0 && { id: root }) }],
   }));
   const { result, statements } = await workOf(db, () =>
-    app.context.posts.preflightPosts(ann.orgId, parsed(schedule({ posts })), {
+    app.context.posts.preflightPosts(ann.orgId, [parsed(schedule({ posts }))], {
       userId: ann.userId,
       schedulesFreely: true,
     }),
   );
-  expect(result.entries.map(({ isValid }) => isValid)).toEqual(posts.map(() => true));
+  expect(result[0]!.entries.map(({ isValid }) => isValid)).toEqual(posts.map(() => true));
   expect(statements.filter((text) => !/^\s*(begin|commit)/i.test(text)).length).toBeLessThanOrEqual(6);
 });
 
