@@ -4,7 +4,7 @@ import type { Database, Fragment, Sql } from '../../../platform/db/index.ts';
 import type { FollowUpsPort } from '../../posts/index.ts';
 
 // Locks are taken in this order: what counts for the org, where the transition may raise it, the channel's row, the
-// choice that becomes it, then its posts. What becomes of the posts is in `posts/bulk.ts`: CTEs over the CTE `channel` of
+// choice that becomes it, then its posts. What becomes of the posts is in `posts/bulk.ts` and `posts/resume.ts`: CTEs over the CTE `channel` of
 // each statement.
 
 /**

@@ -1,6 +1,6 @@
 import { findHeldEdits } from '../approval/consent-of-edit.ts';
 import type { PostsDeps } from '../deps.ts';
-import type { LoginFacts, Paced } from '../ports.ts';
+import type { LoginFacts, Paced } from '../channels-port.ts';
 import { pacesFor } from '../rules.ts';
 import { dateShiftOf, type SentBody } from './body.ts';
 import type { ChannelSummary } from './channels.ts';
