@@ -17,7 +17,7 @@ export const generateVideoTool = toolsOf('mediaJobs')({
     identifier: z.string().min(1).max(200).describe('`identifier` of `video_options`.'),
     output: z.enum(FORMS).optional().describe('The form of the video.'),
     customParams: pairs(
-      'Values that `video_options` names, such as `prompt` and `seconds`; `sources` as a list and `options` as an object, in JSON.',
+      'Values that `video_options` names, such as `prompt`, `seconds` and `options.<name>`; `sources` as a list in JSON.',
     ).optional(),
   }),
   output: z.strictObject({

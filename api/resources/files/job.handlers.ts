@@ -78,12 +78,26 @@ const presentAll = (begun: Begun) => ('jobId' in begun ? begun : begun.shown.fil
 
 const VideoValues = z.looseObject({ ...values, model: provider.model });
 
+/** Values with those that `video-options` names `options.<name>` among `options`; a number or a boolean is one as text. */
+function withOptions(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const named = Object.entries(given).filter(([key]) => key.startsWith('options.'));
+  if (named.length === 0) return given;
+  const options = named.map(([key, value]) => [
+    key.slice('options.'.length),
+    typeof value === 'number' || typeof value === 'boolean' ? String(value) : value,
+  ]);
+  return { ...given, options: { ...Object(given['options']), ...Object.fromEntries(options) } };
+}
+
+interface SentVideo {
+  type: string;
+  output?: (typeof FORMS)[number] | undefined;
+  customParams: Readonly<Record<string, unknown>>;
+}
 /** Starts a video as `generate-video` does. */
-export async function beginVideo(
-  call: JobCall,
-  { type, output, customParams }: { type: string; output?: (typeof FORMS)[number] | undefined; customParams: unknown },
-): Promise<Begun> {
-  const { model, ...rest } = parse(z.strictObject({ customParams: VideoValues }), { customParams }).customParams;
+export async function beginVideo(call: JobCall, { type, output, customParams }: SentVideo): Promise<Begun> {
+  const named = { customParams: withOptions(customParams) };
+  const { model, ...rest } = parse(z.strictObject({ customParams: VideoValues }), named).customParams;
   const given = Object.fromEntries(Object.entries(rest).filter(([name]) => name in values));
   const asked = { type, output, customParams: { ...given, model } };
   return begin(call, await call.rooms.mediaJobs.videoRequestOf(call.principal.orgId, asked));

@@ -1,6 +1,7 @@
 // oxlint-disable max-lines -- one maker and one database serve all cases
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Answer, SignedUp } from '../../support/worlds/app.ts';
+import { called } from '../../support/worlds/mcp.ts';
 import type { Maker, Plan } from '../../support/worlds/studio/media-maker.ts';
 import { mediaJobsWorld, type MediaJobsWorld, setProvider } from '../../support/worlds/studio/media-jobs.ts';
 import { formOf, HEADS } from '../../support/worlds/samples.ts';
@@ -337,6 +338,32 @@ describe('videos, voices and captions', () => {
       files: [{ name: `${source}.png` }],
     });
     expect(maker.jobs('a clip')[0]!.body).not.toHaveProperty('invented');
+  });
+
+  test('a value is taken under the name that the ways list it by, of a route and of a tool alike [S151]', async () => {
+    const key = await ann.withKey();
+    const make = async (prompt: string, more: object) => {
+      maker.plan(prompt, { results: ['film'] });
+      const customParams = { prompt, ...more };
+      const answer = await ann.client.post('/files/generate-video', { type: 'maker/avatar', customParams });
+      return answer.status === 201 ? maker.jobs(prompt)[0]!.body : faults(answer);
+    };
+    const call = async (prompt: string, ...more: { key: string; value: unknown }[]) => {
+      maker.plan(prompt, { results: ['film'] });
+      const customParams = [{ key: 'prompt', value: prompt }, ...more];
+      await called(key, 'generate_video', { identifier: 'maker/avatar', customParams });
+      return maker.jobs(prompt)[0]!.body;
+    };
+    const made = { options: { avatarId: 'a1' } };
+    expect(await make('one', { 'options.avatarId': 'a1' })).toMatchObject(made);
+    expect(await make('two', { 'options.avatarId': 'a1', options: {} })).toMatchObject(made);
+    expect(await call('three', { key: 'options.avatarId', value: 'a1' })).toMatchObject(made);
+    expect(await call('four', { key: 'options', value: '{"avatarId":"a1"}' })).toMatchObject(made);
+    expect(await call('five', { key: 'options.avatarId', value: 7 })).toMatchObject({ options: { avatarId: '7' } });
+    const hat = await make('six', { 'options.avatarId': 'a1', 'options.hat': 'x' });
+    expect(hat).toEqual([400, expect.stringMatching(/^customParams\.options/), expect.any(String)]);
+    const list = await make('seven', { 'options.avatarId': ['a1'] });
+    expect(list).toEqual([400, 'customParams.options.avatarId', 'invalid_type']);
   });
 
   test('a form that the provider decides itself is refused', async () => {
