@@ -6,6 +6,7 @@ import type { Limits, Media, Operations, Post } from './_contract.ts';
 import { quotaAt } from './_failures.ts';
 import { fitted, fittedCover } from './_files.ts';
 import { publicUrlOf } from './_limits.ts';
+import { instagramReasons } from './_instagram-reasons.ts';
 import {
   checkQuota,
   type Containers,
@@ -119,6 +120,7 @@ const containers = (call: Call): Containers => {
   const { http, account, post, settings } = call;
   return {
     title: 'Instagram',
+    reasons: instagramReasons,
     check: () => checkQuota(http, { title: 'Instagram', path: `/${account}/content_publishing_limit` }),
     make: async (json) => (await http.post(`/${account}/media`, Id, { json })).id,
     async state(container) {

@@ -3,7 +3,7 @@ import { refused } from '../kit/declare/fallback.ts';
 import { QUOTA_MS } from '../kit/declare/waits.ts';
 import type { Http } from '../kit/wire/http.ts';
 import type { Handle, Media, Polled, Post, Prepared, Published } from './_contract.ts';
-import { failureInWords, Gone, Id } from './_meta-graph.ts';
+import { codeInWords, failureInWords, Gone, Id } from './_meta-graph.ts';
 
 // Instagram and Threads: a container is made of each file, processed, and published once by a call of its own.
 
@@ -14,6 +14,8 @@ const Saved = z
 /** How a network makes containers, and tells their state. */
 export interface Containers {
   title: string;
+  /** What is wrong with a container that failed, by the code that its words name. */
+  reasons?: Readonly<Record<string, string>>;
   /** Is asked before the first container of a post. */
   check?: () => Promise<void>;
   make: (fields: object) => Promise<string>;
@@ -67,7 +69,7 @@ async function prepareChildren(
 }
 /** Undefined: the container can be published. One that failed or expired is forgotten, so that a retry begins anew. */
 async function waitFor(
-  { title, state }: Containers,
+  { title, reasons, state }: Containers,
   container: string,
   save: Handle['save'],
 ): Promise<Prepared | undefined> {
@@ -76,10 +78,9 @@ async function waitFor(
   if (code !== 'ERROR' && code !== 'EXPIRED') return undefined;
   await save({});
   if (code === 'EXPIRED') return { againMs: 0 };
-  throw refused(
-    failureInWords(words ?? '') ?? 'rejected',
-    `${title} could not process the post: ${words ?? 'without a reason'}`,
-  );
+  const reason = reasons?.[codeInWords(words ?? '') ?? ''];
+  const told = reason === undefined ? `: ${words ?? 'without a reason'}` : `. ${reason}`;
+  throw refused(failureInWords(words ?? '') ?? 'rejected', `${title} could not process the post${told}`);
 }
 
 const Total = z.object({ quota_total: z.number() }).nullish();

@@ -27,9 +27,11 @@ const SUBCODES = new Map<number, ProviderFailure>([
   ...failures('unavailable', [1_363_019, 1_363_021, 1_363_030, 1_363_033, 1_363_041, 1_363_047, 1_609_010, 4_279_013]),
   ...failures('unavailable', [2_207_003, 2_207_008, 2_207_020, 2_207_027, 2_207_052, 2_207_053, 2_207_077, 2_207_082]),
 ]);
-/** The failure of the subcode that the words of a container name, such as `Error: 2207052`. */
+/** The subcode that the words of a container name, such as `Error: 2207052`. */
+export const codeInWords = (words: string): string | undefined => /\b\d{7}\b/.exec(words)?.[0];
+/** The failure of that subcode. */
 export const failureInWords = (words: string): ProviderFailure | undefined => {
-  const failure = SUBCODES.get(Number(/\b\d{7}\b/.exec(words)?.[0] ?? 0));
+  const failure = SUBCODES.get(Number(codeInWords(words) ?? 0));
   return failure === 'lost' ? 'unavailable' : failure; // a container that failed is not public
 };
 const Refusal = z.object({

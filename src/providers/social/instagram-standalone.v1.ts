@@ -3,6 +3,7 @@ import { clientApp } from '../kit/protocols/oauth.ts';
 import { social } from './_contract.ts';
 import { limits, instagramPosts, publishingLimit, Settings } from './_instagram.ts';
 import { instagramReading } from './_instagram-reading.ts';
+import { instagramAdvice } from './_instagram-reasons.ts';
 import { instagramFailure, longLogin } from './_meta-graph.ts';
 import { plugsOf } from './_plugs.ts';
 
@@ -31,6 +32,7 @@ export default social({
   auth: { in: 'token' },
   errorOf: instagramFailure,
   quotaOf: publishingLimit,
+  adviceOf: instagramAdvice,
   login: longLogin(
     {
       authorize: 'https://www.instagram.com/oauth/authorize',

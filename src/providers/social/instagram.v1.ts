@@ -4,6 +4,7 @@ import { limits, instagramPosts, publishingLimit, Settings } from './_instagram.
 import { instagramAccounts } from './_instagram-accounts.ts';
 import { audioSearch } from './_instagram-audio.ts';
 import { instagramReading } from './_instagram-reading.ts';
+import { instagramAdvice } from './_instagram-reasons.ts';
 import { facebookLogin, GRAPH, instagramFailure, removeNode } from './_meta-graph.ts';
 import { plugsOf } from './_plugs.ts';
 
@@ -24,6 +25,7 @@ export default social({
   auth: { in: 'token' },
   errorOf: instagramFailure,
   quotaOf: publishingLimit,
+  adviceOf: instagramAdvice,
   login: facebookLogin([
     'instagram_basic',
     'pages_show_list',
