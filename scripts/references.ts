@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { openApi } from '../api/http/openapi/index.ts';
-import { mcpReference } from '../api/mcp/reference.ts';
 import { tools } from '../api/mcp/tools.ts';
 import { permissionMatrix } from '../api/http/permission-matrix.ts';
 import { described } from '../api/resources/openapi/described.ts';
@@ -9,6 +8,7 @@ import { settingsReference } from '../src/platform/config/index.ts';
 import { Documents, type Proof, providersReference } from '../src/providers/registry/index.ts';
 import { adapters } from '../src/providers/registry/registry.gen.ts';
 import { automationDescription } from './automation.ts';
+import { mcpReference } from './mcp-reference.ts';
 
 const doc = (name: string) => new URL(`../docs/${name}`, import.meta.url);
 const FIXTURES = new URL('../test/fixtures/providers/', import.meta.url);

@@ -29,7 +29,8 @@ const MOST_OF_LARGE = 40_000;
 const KEY_LENGTH = 256;
 /** For a whole body: one that drips in holds a connection and a request. */
 export const BODY_MS = 60_000;
-const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
+/** Names that no object of a request has (S268). */
+export const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype']);
 const NOTHING = Buffer.alloc(0);
 
 const tooLarge = (limit: number) => new AppError('too_large', `The body is larger than ${limit} bytes`);

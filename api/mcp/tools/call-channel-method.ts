@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { channelId, objectOf, pairs } from '../fields.ts';
+import { objectOf, pairs } from '../../http/pairs.ts';
+import { channelId } from '../fields.ts';
 import { toolsOf } from '../tool.ts';
 
 export const callChannelMethodTool = toolsOf('channels')({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PreflightReport, presentPreflight } from '../../resources/posts/preflight.shape.ts';
 import { admitBodies } from '../../resources/posts/handlers.ts';
-import { bodiesOf, byAgents, refusalOfEntry, SocialPosts } from '../post-input.ts';
+import { bodiesOf, byAgents, refusalOfEntry, SocialPosts } from '../../resources/posts/agent-posts.ts';
 import { toolsOf } from '../tool.ts';
 import { judgeEntries, UNTRUSTED_OF_REPORT } from './preflight-post.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FORMS } from '../../../src/studio/media-jobs/index.ts';
 import { beginVideo, fileOf } from '../../resources/files/job.handlers.ts';
-import { objectOf, pairs } from '../fields.ts';
+import { objectOf, pairs } from '../../http/pairs.ts';
 import { toolsOf } from '../tool.ts';
 
 export const generateVideoTool = toolsOf('mediaJobs')({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { PreflightEntry } from '../../../src/publishing/posts/index.ts';
 import { judgePosts } from '../../resources/posts/preflight.handlers.ts';
 import { PreflightReport, presentPreflight } from '../../resources/posts/preflight.shape.ts';
-import { bodiesOf, faultOfEntry, SocialPosts } from '../post-input.ts';
+import { bodiesOf, faultOfEntry, SocialPosts } from '../../resources/posts/agent-posts.ts';
 import { toolsOf } from '../tool.ts';
 
 /** Judges posts together, each as create would, and names the fields that the agent wrote. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bodiesOf, SocialPosts } from '../post-input.ts';
+import { bodiesOf, SocialPosts } from '../../resources/posts/agent-posts.ts';
 import { toolsOf } from '../tool.ts';
 
 export const proposePostTool = toolsOf('proposals')({

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { mergeSettings, presentMerged } from '../../resources/posts/handlers.ts';
-import { objectOf, pairs, postId } from '../fields.ts';
+import { objectOf, pairs } from '../../http/pairs.ts';
+import { postId } from '../fields.ts';
 import { asCall, toolsOf } from '../tool.ts';
 
 export const updatePostSettingsTool = toolsOf('posts')({

@@ -3,8 +3,9 @@ import { parse } from '../../../src/platform/kernel/index.ts';
 import { EditBody } from '../../../src/publishing/posts/index.ts';
 import { applyEdit, updatable } from '../../resources/posts/handlers.ts';
 import { PostWithThread, presentPostWithThread } from '../../resources/posts/shape.ts';
-import { objectOf, pairs, postId } from '../fields.ts';
-import { refusalOfEdit } from '../post-input.ts';
+import { objectOf, pairs } from '../../http/pairs.ts';
+import { postId } from '../fields.ts';
+import { refusalOfEdit } from '../../resources/posts/agent-posts.ts';
 import { asCall, toolsOf } from '../tool.ts';
 import { UNTRUSTED_OF_POST } from './get-post.ts';
 

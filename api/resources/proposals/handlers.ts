@@ -1,7 +1,7 @@
 import { withProposalIds } from '../../../src/publishing/proposals/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import type { Call } from '../../http/route.ts';
-import { bodiesOf, byAgents, refusalOfEntry, SocialPosts } from '../../mcp/post-input.ts';
+import { bodiesOf, byAgents, refusalOfEntry, SocialPosts } from '../posts/agent-posts.ts';
 import { admitBodies } from '../posts/handlers.ts';
 
 type Accepting = Call<'posts' | 'proposals', { date?: Date | undefined }, undefined, { id: string }>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ProposalRow, PROPOSAL_STATUSES } from '../../../src/publishing/proposals/index.ts';
 import { instant } from '../../http/fields.ts';
-import { SocialPosts } from '../../mcp/post-input.ts';
+import { SocialPosts } from '../posts/agent-posts.ts';
 
 /** Posts that a program proposes, for a person to decide about. */
 export const Proposal = z.strictObject({

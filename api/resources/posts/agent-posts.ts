@@ -6,9 +6,9 @@ import {
   judge,
   newId,
   validationFailed,
-} from '../../src/platform/kernel/index.ts';
-import { CreateBody, type NewPost, type SentBody } from '../../src/publishing/posts/index.ts';
-import { objectOf, pairs } from './fields.ts';
+} from '../../../src/platform/kernel/index.ts';
+import { CreateBody, type NewPost, type SentBody } from '../../../src/publishing/posts/index.ts';
+import { objectOf, pairs } from '../../http/pairs.ts';
 
 /** Posts as agents write them, an entry a channel. */
 export const SocialPosts = z.strictObject({

@@ -1,6 +1,6 @@
-import { type Surface, SURFACES } from '../../src/oauth-server/index.ts';
-import { inputSchemaOf } from './schema.ts';
-import type { AnyTool } from './tool.ts';
+import { type Surface, SURFACES } from '../src/oauth-server/index.ts';
+import { inputSchemaOf } from '../api/mcp/schema.ts';
+import type { AnyTool } from '../api/mcp/tool.ts';
 
 const inputsOf = ({ input }: AnyTool): string => {
   const schema = inputSchemaOf(input);
