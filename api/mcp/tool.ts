@@ -9,6 +9,18 @@ export type ToolCall<R extends Room, I = unknown> = Omit<Call<R>, 'params' | 'bo
   input: I;
 };
 
+/**
+ * A resource of MCP: a URI template (RFC 6570, level 1) with one place at most. A tool that takes `cursor` is read a part
+ * at a time.
+ */
+export interface Address {
+  template: string;
+  name: string;
+  /** Those of the tool, unless they are said. */
+  title?: string;
+  description?: string;
+}
+
 /** A tool that agents call. It calls the service that its route calls, and answers in the shapes of `api/resources`. */
 export interface ToolDeclaration<R extends Room, I extends z.ZodObject, O extends z.ZodObject> {
   /** `verb_noun`. */
@@ -18,6 +30,8 @@ export interface ToolDeclaration<R extends Room, I extends z.ZodObject, O extend
   title: string;
   /** For a model: what it does, and what to call before or after it. */
   description: string;
+  /** The address at which agents may read its answer. */
+  readAt?: Address;
   surfaces: readonly Surface[];
   /** The scope that a call needs; one with `mcp:read` changes nothing. */
   scope: Scope;

@@ -9,6 +9,12 @@ export const channelSchemaTool = toolsOf('channels')({
   title: 'Get the posting rules of a network',
   description:
     'Answers the rules, the greatest length, the settings and the methods of a network. Call it before you write a post for it.',
+  readAt: {
+    template: 'rookery://networks/{platform}/rules',
+    name: 'network-rules',
+    title: 'Rules of a network',
+    description: 'The rules, the greatest length and the settings of posts for a network.',
+  },
   surfaces: ['mcp'],
   scope: 'mcp:read',
   permission: 'channels:read',

@@ -7,6 +7,7 @@ export const getMediaTool = toolsOf('media')({
   name: 'get_media',
   title: 'Get a file',
   description: 'Answers a file of the library with its alternative text.',
+  readAt: { template: 'rookery://media/{id}', name: 'file', title: 'File', description: 'A file of the library.' },
   surfaces: ['media-mcp'],
   scope: 'mcp:read',
   permission: 'media:read',

@@ -11,6 +11,7 @@ export const getPostTool = toolsOf('posts')({
   name: 'get_post',
   title: 'Get a post',
   description: 'Answers a post with its thread, its state and what the network says of it.',
+  readAt: { template: 'rookery://posts/{id}', name: 'post', title: 'Post', description: 'A post with its thread.' },
   surfaces: ['mcp'],
   scope: 'mcp:read',
   permission: 'posts:read',

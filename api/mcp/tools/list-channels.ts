@@ -8,6 +8,12 @@ export const listChannelsTool = toolsOf('channels')({
   title: 'List channels',
   description:
     'Lists the channels (accounts of social networks) that posts can be published to. Their ids are needed to create posts.',
+  readAt: {
+    template: 'rookery://channels',
+    name: 'channels',
+    title: 'Channels',
+    description: 'The channels that posts can be published to.',
+  },
   surfaces: ['mcp'],
   scope: 'mcp:read',
   permission: 'channels:read',

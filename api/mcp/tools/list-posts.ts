@@ -1,34 +1,13 @@
 import { z } from 'zod';
 import { parse } from '../../../src/platform/kernel/index.ts';
-import type { BriefPost } from '../../../src/publishing/posts/index.ts';
 import { cursorOf, listBriefly } from '../../resources/posts/handlers.ts';
-import { Range, State } from '../../resources/posts/shape.ts';
+import { Listed, presentListed } from '../../resources/posts/listed.ts';
+import { Range } from '../../resources/posts/shape.ts';
 import { cursor, fitting, nextCursor } from '../pages.ts';
 import { asCall, toolsOf } from '../tool.ts';
 
 const day = (what: string) =>
   z.string().max(100).optional().describe(`${what} of the range, in UTC, such as 2026-09-01T00:00:00Z.`);
-
-const Listed = z.strictObject({
-  id: z.string(),
-  publishDate: z.string(),
-  state: State,
-  content: z.string(),
-  group: z.string(),
-  integrationId: z.string(),
-  platform: z.string(),
-  integrationName: z.string(),
-});
-const presentListed = (row: BriefPost): z.input<typeof Listed> => ({
-  id: row.id,
-  publishDate: row.publishDate.toISOString(),
-  state: row.state,
-  content: row.content,
-  group: row.group,
-  integrationId: row.channelId,
-  platform: row.providerId,
-  integrationName: row.channelName,
-});
 
 export const listPostsTool = toolsOf(
   'clock',
@@ -38,6 +17,12 @@ export const listPostsTool = toolsOf(
   alias: 'postsListTool',
   title: 'List posts by date',
   description: 'Lists posts of a range of dates; without dates from 30 days back to 30 days ahead.',
+  readAt: {
+    template: 'rookery://calendar/{month}',
+    name: 'calendar-month',
+    title: 'Month of the calendar',
+    description: 'The posts of a month such as 2026-09, in UTC.',
+  },
   surfaces: ['mcp'],
   scope: 'mcp:read',
   permission: 'posts:read',

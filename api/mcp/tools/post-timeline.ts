@@ -8,6 +8,12 @@ export const postTimelineTool = toolsOf('posts')({
   name: 'post_timeline',
   title: 'Get the timeline of a post',
   description: 'Answers what happened to a post, oldest first.',
+  readAt: {
+    template: 'rookery://posts/{id}/timeline',
+    name: 'post-timeline',
+    title: 'Timeline of a post',
+    description: 'What happened to a post, oldest first.',
+  },
   surfaces: ['mcp'],
   scope: 'mcp:read',
   permission: 'posts:read',

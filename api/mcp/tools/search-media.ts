@@ -12,6 +12,12 @@ export const searchMediaTool = toolsOf('media')({
   name: 'search_media',
   title: 'Search the media library',
   description: 'Lists files of the library, newest first, 18 a page.',
+  readAt: {
+    template: 'rookery://media',
+    name: 'media',
+    title: 'Media library',
+    description: 'The files of the library, newest first.',
+  },
   surfaces: ['media-mcp'],
   scope: 'mcp:read',
   permission: 'media:read',
