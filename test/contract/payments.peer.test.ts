@@ -107,6 +107,7 @@ await describePeer('stripe-mock', stripeMockPeer, ({ start }) => {
     ['a coupon', () => processor.change('sub_1', { coupon: 'coupon_1' })],
     ['the end of a subscription', () => processor.cancel('sub_1')],
     ['the end with the rest credited', () => processor.cancel('sub_1', { refundRest: true })],
+    ['a late credit, charge by charge', () => processor.cancel('sub_1', { refundRest: true, isLate: true })],
     ['what a change costs', () => processor.preview('sub_1', offer('Plan TEAM'))],
     ['a card check', async () => processor.checkCard((await processor.subscription('sub_1'))!)],
     ['charges with their invoices', () => processor.charges('cus_1')],

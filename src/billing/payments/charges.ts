@@ -60,6 +60,7 @@ export function openCharges({ sql, clock, processor, tasks, lockOrg }: ChargesNe
     const known = await findKnown(sql, subscription);
     const hadEnded = Boolean(known?.endedAt);
     if (known && (await credits(sql, known.orgId, subscription))) return CREDITED;
+    if (hadEnded && (await processor.charges(customer!)).some((one) => one.id === id && one.credited)) return CREDITED;
     const remote = await processor.subscription(subscription);
     // within the days of a self-service refund; an operator knows what was credited of an older one
     if (remote && !anyAge && wasCutShort(charge, remote)) return CREDITED;
@@ -92,8 +93,9 @@ export function openCharges({ sql, clock, processor, tasks, lockOrg }: ChargesNe
       // a charge of which the processor names nothing counts as one of the plan
       const ends = isFirst
         ? { subscription: paidFor ?? plan, isNamed: paidFor !== null, isAlone: due.length === 1 }
-        : (waiting.get(id) ?? null);
-      await addTask(tx, orgId, { kind: 'refund', subscription: id, by, of, ends });
+        : (waiting.get(id)?.ends ?? null);
+      const owesCredit = waiting.get(id)?.owesCredit ?? false;
+      await addTask(tx, orgId, { kind: 'refund', subscription: id, by, of, ends, owesCredit });
     }
     return { ordered, late: late.filter((id) => !ordered.includes(id)) };
   }

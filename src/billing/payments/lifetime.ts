@@ -5,7 +5,6 @@ import { PLANS, type Tier } from '../../entitlements/index.ts';
 import type { Apply, ApplyNeeds } from '../subscriptions/index.ts';
 import { subscriptionStore as store } from '../subscriptions/index.ts';
 import type { SubscriptionRow } from '../subscriptions/index.ts';
-import { addTask } from '../processor/index.ts';
 import type { Tasks } from './tasks.ts';
 
 /** Signs and reads the codes: tokens of audience `lifetime` with a `jti`. */
@@ -74,10 +73,7 @@ export function openLifetime({ sql, codes, apply, tasks, lockOrg, enforceLimits,
         if (row?.isLifetime) throw refused('This organization has its plan for life already');
         if (!(await useCode(tx, orgId, { jti: known.jti, code, userId: by.userId })))
           throw refused('This code has been used');
-        if (row?.processorId) {
-          await store.endKnown(tx, orgId, row.processorId);
-          await addTask(tx, orgId, { kind: 'cancel', subscription: row.processorId, refundRest: true });
-        }
+        if (row?.processorId) await apply.endLater(tx, orgId, row.processorId);
         await store.endGrace(tx, orgId);
         await store.savePlan(tx, orgId, planOf(row, 'AGENCY', known.jti, true));
         await store.sumPacks(tx, orgId);

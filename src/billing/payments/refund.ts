@@ -1,7 +1,7 @@
 import type { AuditActor } from '../../platform/audit/index.ts';
 import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
-import { addTask, endRefund, givesBack, type PaidFor, type Processor, type TaskRow } from '../processor/index.ts';
+import { addTask, deferCredit, endRefund, type PaidFor, type Processor, type TaskRow } from '../processor/index.ts';
 import { type Apply, PROCESSOR, returnSelfRefund, runningOf } from '../subscriptions/index.ts';
 
 export interface RefundNeeds {
@@ -15,19 +15,27 @@ export interface RefundNeeds {
 export type Refusals = Map<string, string>;
 
 /**
- * Ends what a charge paid for, as far as it runs. The rest of a period is credited, but where it is paid back: `of` is
- * the subscription of which the charge paid for the period that runs.
+ * Orders the credit for the rest of a period once no refund of it is waited for: of the charges that did not go back.
+ */
+async function creditRest(tx: Sql, orgId: string, subscription: string): Promise<void> {
+  if (await deferCredit(tx, orgId, subscription)) return;
+  await addTask(tx, orgId, { kind: 'cancel', subscription, refundRest: true, isLate: true });
+}
+
+/**
+ * Ends what a charge paid for, as far as it runs. The rest of a period is credited as far as other charges paid for it,
+ * which do not go back; of a charge of which the processor names nothing it is not known what it paid for.
  */
 async function endPaidFor(
   apply: Apply,
   tx: Sql,
   orgId: string,
   by: AuditActor,
-  { subscription, isNamed, of }: PaidFor & { of: string | null },
+  { subscription, isNamed }: PaidFor,
 ): Promise<void> {
   const runs = (await runningOf(tx, orgId)).some(({ id }) => id === subscription); // packs end with their plan
   if (subscription === null || !runs) return;
-  const refundRest = isNamed && of !== subscription && !(await givesBack(tx, orgId, subscription));
+  const refundRest = isNamed && !(await deferCredit(tx, orgId, subscription));
   await apply.end(tx, orgId, subscription, by);
   await addTask(tx, orgId, { kind: 'cancel', subscription, refundRest });
 }
@@ -46,14 +54,16 @@ export async function performRefund(
   const reason = refused !== undefined && !(await processor.charge(charge))?.refunded ? refused : undefined;
   await sql.begin(async (tx) => {
     await lockOrg(tx, orgId);
-    if (!(await endRefund(tx, orgId, charge))) return;
+    const ended = await endRefund(tx, orgId, charge);
+    if (!ended) return;
     if (reason === undefined) {
       await apply.note(tx, orgId, 'charge_refunded', by, { charge });
-      if (ends) await endPaidFor(apply, tx, orgId, by, { ...ends, of });
+      if (ends) await endPaidFor(apply, tx, orgId, by, ends);
     } else {
       await apply.note(tx, orgId, 'refund_refused', by, { charge, reason });
       if (ends?.isAlone) await returnSelfRefund(tx, orgId);
     }
+    if (ended.owesCredit && of !== null) await creditRest(tx, orgId, of);
   });
   if (reason === undefined) return;
   refusals.set(charge, reason);

@@ -101,7 +101,7 @@ export function openTasks(needs: RefundNeeds): Tasks {
 
   async function perform(task: TaskRow, refusals: Refusals): Promise<void> {
     const { orgId, kind, subscription, data } = task;
-    if (kind === 'cancel') return processor.cancel(subscription, { refundRest: data.refundRest ?? false });
+    if (kind === 'cancel') return processor.cancel(subscription, data);
     if (kind === 'sync') return sync(orgId, subscription);
     if (kind === 'refund') return performRefund(needs, task, refusals);
     const row = await store.findSubscription(sql, orgId);

@@ -15,10 +15,10 @@ export { openStripe } from './stripe/index.ts';
 export {
   addTask,
   credits,
+  deferCredit,
   endRefund,
   endTask,
   failTask,
-  givesBack,
   type PaidFor,
   takeTasks,
   type TaskRow,

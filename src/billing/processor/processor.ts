@@ -15,6 +15,7 @@ export const RemoteSubscription = z.object({
   billing_cycle_anchor: z.number().nullish(),
   current_period_start: z.number().nullish(), // by older versions of the interface here, by newer ones at the item
   current_period_end: z.number().nullish(),
+  ended_at: z.number().nullish(),
   default_payment_method: z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)]).nullish(),
   discounts: z.array(z.unknown()).nullish(),
   latest_invoice: z
@@ -89,12 +90,18 @@ export interface Charge {
   status: string;
   refunded: boolean;
   amountRefunded: number;
+  /** The bank of the customer has taken the money back, or is about to. */
+  disputed: boolean;
+  /** A credit note gave back some of what its invoice took. */
+  credited: boolean;
   description: string | null;
   receiptUrl: string | null;
   invoice: string | null;
   invoicePdf: string | null;
   /** The subscription that it pays for; null where that is not said. */
   subscription: string | null;
+  /** Epoch seconds of its invoice: what it pays for runs from then to the end of the period. */
+  paysFrom: number;
 }
 
 export interface NewCheckout {
@@ -138,9 +145,10 @@ export interface Processor {
   change(id: string, change: SubscriptionChange): Promise<{ subscription: RemoteSubscription; at: Date }>;
   /**
    * Ends it now; one that has ended already is left as it is. `refundRest`: credits what was paid for the rest of the
-   * period, unless something of it was given back or is owed.
+   * period, but nothing that is owed, and no charge that went back or is disputed. `isLate`: the credit waited for a
+   * refund, so that one that has ended already is credited too.
    */
-  cancel(id: string, options?: { refundRest?: boolean }): Promise<void>;
+  cancel(id: string, options?: { refundRest?: boolean; isLate?: boolean }): Promise<void>;
   /** Cents due at once for a change. */
   preview(id: string, offer: Offer): Promise<number>;
   /** Holds 1 USD on the card of a subscription and lets it go; false when the card is refused or there is none. */

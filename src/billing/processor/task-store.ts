@@ -5,16 +5,25 @@ import type { Tier } from '../../entitlements/index.ts';
 
 /** A call to the processor that a commit has made necessary. */
 export type Task =
-  | { kind: 'cancel'; subscription: string; refundRest: boolean }
+  /** `isLate`: the credit waited for a refund, so the subscription may have ended without it. */
+  | { kind: 'cancel'; subscription: string; refundRest: boolean; isLate?: boolean }
   /** The lower plan has begun: its metadata says so. */
   | { kind: 'apply'; subscription: string; tier: Tier }
   /** Events of it came in an order that says nothing: the processor knows how it stands. */
   | { kind: 'sync'; subscription: string }
   /**
    * Gives a charge back, which stands in the place of the subscription; `of`: the subscription whose period that runs
-   * it paid for; `ends`: what ends once the money is back.
+   * it paid for; `ends`: what ends once the money is back; `owesCredit`: that subscription has ended, and its credit waits
+   * for the outcome.
    */
-  | { kind: 'refund'; subscription: string; by: AuditActor; of: string | null; ends: PaidFor | null };
+  | {
+      kind: 'refund';
+      subscription: string;
+      by: AuditActor;
+      of: string | null;
+      ends: PaidFor | null;
+      owesCredit?: boolean;
+    };
 
 /** What an organization takes its money back for by itself. */
 export type PaidFor = {
@@ -31,7 +40,14 @@ export interface TaskRow {
   orgId: string;
   kind: Task['kind'];
   subscription: string;
-  data: { refundRest?: boolean; tier?: Tier; by?: AuditActor; of?: string | null; ends?: PaidFor | null };
+  data: {
+    refundRest?: boolean;
+    isLate?: boolean;
+    tier?: Tier;
+    by?: AuditActor;
+    of?: string | null;
+    ends?: PaidFor | null;
+  };
   attempts: number;
 }
 
@@ -59,35 +75,46 @@ export const takeTasks = (sql: Sql, orgId: string | undefined, limit: number) =>
   returning id, org_id as "orgId", kind, subscription_id as subscription, data, attempts`;
 export const endTask = (sql: Sql, orgId: string, id: string) =>
   sql`delete from payment_tasks where org_id = ${orgId} and id = ${id}`;
-/** False: somebody else finished it. */
-export async function endRefund(sql: Sql, orgId: string, charge: string): Promise<boolean> {
-  const { count } =
-    await sql`delete from payment_tasks where org_id = ${orgId} and subscription_id = ${charge} and kind = 'refund'`;
-  return count > 0;
+/** Undefined: somebody else finished it. `owesCredit`: a credit has waited for its outcome. */
+export async function endRefund(sql: Sql, orgId: string, charge: string): Promise<{ owesCredit: boolean } | undefined> {
+  const [row] = await sql<{ owesCredit: boolean }[]>`
+    delete from payment_tasks
+    where org_id = ${orgId}
+      and subscription_id = ${charge}
+      and kind = 'refund'
+    returning coalesce(data->>'owesCredit', 'false') = 'true' as "owesCredit"`;
+  return row;
 }
-/** Finds the charges that are still to be refunded, with what ends by that. */
+/** What a refund that waits does beside giving the money back. */
+type WaitingRefund = { ends: PaidFor | null; owesCredit: boolean };
+
+/** Finds the charges that are still to be refunded, with what ends or is credited by the outcome. */
 export async function waitingRefunds(
   sql: Sql,
   orgId: string,
   charges: readonly string[],
-): Promise<Map<string, PaidFor | null>> {
-  const rows = await sql<{ id: string; ends: PaidFor | null }[]>`
-    select subscription_id as id, nullif(data -> 'ends', 'null') as ends
+): Promise<Map<string, WaitingRefund>> {
+  const rows = await sql<({ id: string } & WaitingRefund)[]>`
+    select subscription_id as id, nullif(data -> 'ends', 'null') as ends,
+      coalesce(data->>'owesCredit', 'false') = 'true' as "owesCredit"
     from payment_tasks
     where org_id = ${orgId}
       and kind = 'refund'
       and subscription_id = any(${charges}::text[])`;
-  return new Map(rows.map(({ id, ends }) => [id, ends]));
+  return new Map(rows.map(({ id, ends, owesCredit }) => [id, { ends, owesCredit }]));
 }
-/** Tells whether a charge for the period that runs is still to be refunded. */
-export async function givesBack(sql: Sql, orgId: string, subscription: string): Promise<boolean> {
-  const rows = await sql`
-      select 1
-      from payment_tasks
-      where org_id = ${orgId}
-        and kind = 'refund'
-        and data->>'of' = ${subscription}`;
-  return rows.length > 0;
+/**
+ * Puts the credit for the rest of a period off while a charge for it is still to be refunded: whoever notes the outcome
+ * credits what did not go back. False: no refund is waited for.
+ */
+export async function deferCredit(sql: Sql, orgId: string, subscription: string): Promise<boolean> {
+  const { count } = await sql`
+    update payment_tasks
+    set data = data || '{"owesCredit": true}'
+    where org_id = ${orgId}
+      and kind = 'refund'
+      and data->>'of' = ${subscription}`;
+  return count > 0;
 }
 /** Tells whether the rest of its period is still to be credited. */
 export async function credits(sql: Sql, orgId: string, subscription: string): Promise<boolean> {

@@ -6,7 +6,7 @@ import type { Notices } from './notices.ts';
 import { PLANS, type Tier } from '../../entitlements/index.ts';
 import { isLower, type Paid, type PaidInvoice, startsPending, tiersAfter } from './subscription-rules.ts';
 import * as store from './subscription-store.ts';
-import { addTask, givesBack } from '../processor/index.ts';
+import { addTask, deferCredit } from '../processor/index.ts';
 
 /** The processor, as the one who does something. */
 export const PROCESSOR: AuditActor = { userId: null, impersonatorId: null, ip: null };
@@ -74,15 +74,15 @@ async function end(
 }
 
 /**
- * Ours is over now; the processor is told after the commit. The rest is credited, but where a charge for it goes
- * back: money is given back once.
+ * Ours is over now; the processor is told after the commit. The rest is credited; where a charge for it is to go back,
+ * once that has or has not, since money is given back once.
  */
 async function endLater(sql: Sql, orgId: string, subscription: string, refundRest = true): Promise<void> {
   await store.endKnown(sql, orgId, subscription);
   await addTask(sql, orgId, {
     kind: 'cancel',
     subscription,
-    refundRest: refundRest && !(await givesBack(sql, orgId, subscription)),
+    refundRest: refundRest && !(await deferCredit(sql, orgId, subscription)),
   });
 }
 
@@ -296,5 +296,6 @@ async function refuseCard(
 export const openApply = (deps: ApplyNeeds) => ({
   ...bind(deps, { end, invoicePaid, invoiceFailed, state, refuseCard }),
   endAll,
+  endLater,
   note,
 });

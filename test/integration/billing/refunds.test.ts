@@ -347,13 +347,14 @@ describe('a refund that the processor refuses for good', () => {
     const [{ id }] = (await ann.client.get('/billing/charges')).body;
     const charge = world.processor.charges.find((one) => one.id === id)!;
     const [taken, third] = [`${id}x`, `${id}y`];
-    world.processor.charges.push({ ...charge, id: taken }, { ...charge, id: third });
+    world.processor.charges.push({ ...charge, id: taken });
     charge.disputed = true;
     const refund = async (...chargeIds: string[]) =>
       (await ann.client.post('/billing/refund-charges', { chargeIds })).body;
     expect(await refund(id, taken)).toEqual({ refunded: [taken], failed: [{ id, reason: DISPUTED }] });
     await world.deliverAll();
     expect([remote.status, await world.subscription(ann)]).toEqual(['canceled', null]);
+    world.processor.charges.push({ ...charge, id: third, disputed: false });
     expect((await refund(third)).failed).toEqual([{ id: third, reason: expect.stringContaining('within a year') }]);
   });
 

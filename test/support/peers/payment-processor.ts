@@ -62,6 +62,8 @@ interface Invoice {
   total: number;
   amount_due: number;
   invoice_pdf: string;
+  /** What credit notes gave back of it. */
+  post_payment_credit_notes_amount: number;
   parent: { type: 'subscription_details'; subscription_details: { subscription: string; metadata: Metadata } };
   payments: {
     object: 'list';
@@ -97,6 +99,8 @@ interface Charge {
   refunded: boolean;
   /** The bank has taken the money back: no refund is taken any more. */
   disputed?: boolean;
+  /** Every refund of it is refused for good. */
+  isUnrefundable?: boolean;
   status: 'succeeded';
 }
 /** An event as it would be sent; `text` is what is signed. */
@@ -186,6 +190,7 @@ const KNOWN: Record<string, string[]> = {
   'GET /v1/charges': ['customer', 'limit'],
   'GET /v1/charges/:id': [],
   'POST /v1/refunds': ['charge'],
+  'POST /v1/credit_notes': ['invoice', 'amount', 'credit_amount', 'metadata'],
   'POST /v1/billing_portal/sessions': ['customer', 'return_url'],
 };
 
@@ -283,6 +288,7 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
       total: amount,
       amount_due: Math.max(0, amount),
       invoice_pdf: 'https://pay.example.com/invoice.pdf',
+      post_payment_credit_notes_amount: 0,
       parent: {
         type: 'subscription_details',
         subscription_details: { subscription: remote.id, metadata: { ...remote.metadata } },
@@ -521,8 +527,18 @@ export async function startPaymentProcessor({ signingKey }: ProcessorOptions) {
       if (charge.refunded) throw invalid('Charge has already been refunded.', { code: 'charge_already_refunded' });
       if (charge.disputed)
         throw invalid(`Charge ${charge.id} has been charged back; cannot issue a refund.`, { code: 'charge_disputed' });
+      if (charge.isUnrefundable) throw invalid(`Charge ${charge.id} is too old to be refunded.`);
       Object.assign(charge, { refunded: true, amount_refunded: charge.amount });
       return { id: id('re'), object: 'refund', charge: charge.id };
+    },
+    'POST /v1/credit_notes': ({ invoice: given, amount, credit_amount }) => {
+      const invoice = found(invoices, text(given), 'invoice');
+      const cents = Number(text(amount));
+      if (amount !== credit_amount || invoice.status !== 'paid') throw invalid('The amounts do not add up.');
+      if (invoice.post_payment_credit_notes_amount + cents > invoice.total) throw invalid('More than was paid.');
+      invoice.post_payment_credit_notes_amount += cents;
+      balances.set(invoice.customer, (balances.get(invoice.customer) ?? 0) + cents);
+      return { id: id('cn'), object: 'credit_note', invoice: invoice.id };
     },
     'POST /v1/billing_portal/sessions': ({ customer }) => ({
       object: 'billing_portal.session',

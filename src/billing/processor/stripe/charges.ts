@@ -28,11 +28,14 @@ export async function charges({ stripe, ask }: StripeDeps, customer: string): Pr
         status: one.status,
         refunded: one.refunded,
         amountRefunded: one.amount_refunded,
+        disputed: one.disputed,
+        credited: (invoice?.post_payment_credit_notes_amount ?? 0) > 0,
         description: one.description,
         receiptUrl: one.receipt_url,
         invoice: invoice?.id ?? null,
         invoicePdf: invoice?.invoice_pdf ?? null,
         subscription: idOf(invoice?.parent?.subscription_details?.subscription)[0] ?? null,
+        paysFrom: invoice?.created ?? one.created,
       };
     });
 }

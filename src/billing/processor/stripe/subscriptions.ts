@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { AppError } from '../../../platform/kernel/index.ts';
-import { CardRefused, isOfPeriod, type Offer, RemoteSubscription, type SubscriptionChange } from '../processor.ts';
-import { charges } from './charges.ts';
+import { CardRefused, type Offer, RemoteSubscription, type SubscriptionChange } from '../processor.ts';
+import { creditCharges, howToCredit } from './credits.ts';
 import type { StripeDeps } from './deps.ts';
 import { priceOf } from './prices.ts';
 
@@ -31,19 +31,6 @@ async function itemsOf(
       ...(quantity !== undefined && { quantity }),
     },
   ];
-}
-
-/**
- * Tells whether the rest of the period that runs may be credited: it was paid for, since the processor credits what was
- * debited whatever became of the invoice, and no money of it went back, by whomever.
- */
-async function isRestPaid(deps: StripeDeps, id: string): Promise<boolean> {
-  const remote = await read(deps, id).catch(deps.unless('resource_missing'));
-  if (remote?.status !== 'active') return false;
-  const { latest_invoice: latest } = remote;
-  if (typeof latest === 'object' && latest !== null && latest.status !== 'paid') return false;
-  const paid = await charges(deps, remote.customer);
-  return !paid.some((charge) => charge.subscription === id && charge.amountRefunded > 0 && isOfPeriod(charge, remote));
 }
 
 /** Finds a subscription with its latest invoice; undefined when the processor does not know it. */
@@ -89,21 +76,24 @@ function timeOf(header: string | undefined): Date {
 }
 
 /**
- * Ends a subscription now. `refundRest`: credits what was paid for the rest of the period, unless something of it was
- * given back or is owed.
+ * Ends a subscription now. `refundRest`: credits what was paid for the rest of the period; `isLate`: also where it has
+ * ended before.
  */
 export async function cancel(
   deps: StripeDeps,
   id: string,
-  { refundRest = false }: { refundRest?: boolean } = {},
+  { refundRest = false, isLate = false }: { refundRest?: boolean; isLate?: boolean } = {},
 ): Promise<void> {
   const { stripe, ask, isRefused, unless } = deps;
-  const params = refundRest && (await isRestPaid(deps, id)) ? { prorate: true, invoice_now: true } : {};
+  const find = () => subscription(deps, id);
+  const way = refundRest ? await howToCredit(deps, await find(), isLate) : 'nothing';
+  const params = way === 'prorate' ? { prorate: true, invoice_now: true } : {};
   await ask(undefined, () => stripe.subscriptions.cancel(id, params)).catch(async (error: unknown) => {
     if (!isRefused(error)) throw error;
     const now = await read(deps, id).catch(unless('resource_missing'));
     if (now && now.status !== 'canceled' && now.status !== 'incomplete_expired') throw error;
   });
+  if (way === 'charges') await creditCharges(deps, await find());
 }
 
 /** Asks for the cents that are due at once when a subscription changes to an offer. */
