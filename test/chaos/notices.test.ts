@@ -111,6 +111,7 @@ const TASKS: readonly DyingTask[] = [
       const seeded = await world.org();
       const pushes = seeded.people.map(({ id }) => ({
         userId: id,
+        orgId: seeded.orgId,
         category: 'post_failed',
         title: 'A title',
         content: 'Why',

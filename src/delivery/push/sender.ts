@@ -62,12 +62,19 @@ export function startPushSender({ sql, clock, send, log, events, restMs = 1_000 
     writing.add(written);
   }
 
+  let after = store.NO_OWNER;
+  async function claim(limit: number): Promise<readonly store.DuePush[]> {
+    if (writing.size >= MOST_UNWRITTEN) return [];
+    const pushes = await store.claimDuePushes(sql, { limit, leaseSeconds: LEASE_SECONDS, after });
+    after = pushes[0]?.last ?? after;
+    return pushes;
+  }
+
   const worker = startWorker({
     clock,
     concurrency: CONCURRENCY,
     restMs,
-    claim: async (limit) =>
-      writing.size < MOST_UNWRITTEN ? store.claimDuePushes(sql, { limit, leaseSeconds: LEASE_SECONDS }) : [],
+    claim,
     ahead: {
       ...AHEAD,
       release: async (pushes) => {

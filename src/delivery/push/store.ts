@@ -1,4 +1,4 @@
-import { groupCommit, type Sql } from '../../platform/db/index.ts';
+import { type Fragment, groupCommit, type Sql } from '../../platform/db/index.ts';
 
 export interface DeviceRow {
   id: string;
@@ -74,19 +74,25 @@ export const deletePushDevice = (sql: Sql, userId: string, hash: Buffer) => sql`
 
 export interface NewPush {
   userId: string;
+  /** The organization that it tells of; null where there are several. */
+  orgId: string | null;
   category: string;
   title: string;
   content: string;
   link: string | null;
 }
 
+/** Stands for pushes of several organizations; the search for owners begins behind it. */
+export const NO_OWNER = '00000000-0000-0000-0000-000000000000';
+
 /** Queues each push for every device of its user that one of the ways leads to. */
 export const insertPushes = (sql: Sql, pushes: readonly NewPush[], ways: readonly PushWay[]) => sql`/* all orgs */
-  insert into pushes (id, token_id, category, title, content, link)
-  select gen_random_uuid(), t.id, p.category, p.title, p.content, p.link
-  from unnest(${pushes.map(({ userId }) => userId)}::uuid[], ${pushes.map(({ category }) => category)}::text[],
+  insert into pushes (id, token_id, owner_id, category, title, content, link)
+  select gen_random_uuid(), t.id, coalesce(p.org_id, ${NO_OWNER}), p.category, p.title, p.content, p.link
+  from unnest(${pushes.map(({ userId }) => userId)}::uuid[], ${pushes.map(({ orgId }) => orgId)}::uuid[],
+    ${pushes.map(({ category }) => category)}::text[],
     ${pushes.map(({ title }) => title)}::text[], ${pushes.map(({ content }) => content)}::text[],
-    ${pushes.map(({ link }) => link)}::text[]) as p (user_id, category, title, content, link)
+    ${pushes.map(({ link }) => link)}::text[]) as p (user_id, org_id, category, title, content, link)
   join push_tokens t on t.user_id = p.user_id and t.disabled_at is null and ${isHeld(sql)}
     and t.via = any(${[...ways]}::text[])`;
 
@@ -106,33 +112,83 @@ export interface ClaimedPush {
 /** `isHeld`: the session that registered the device goes on; else whoever has it now must not read this. */
 export type DuePush = ClaimedPush & { isHeld: boolean };
 
+/** The organization behind another, whether something of it is due or not; behind the last one comes the first. */
+const nextOwner = (sql: Sql, after: Fragment) => sql`
+    select coalesce((
+      select owner_id
+      from pushes
+      where owner_id > ${after}
+      order by owner_id
+      limit 1
+    ), (
+      select owner_id
+      from pushes
+      order by owner_id
+      limit 1
+    ))`;
+
 /**
- * Takes what is due, each for one attempt, and answers the oldest first; after `leaseSeconds` without a word whoever
- * asks may take it again.
+ * Takes what is due, each for one attempt: one of each organization from the one behind `after` on, then a second of
+ * each, so that none holds up another. Places that are left, because little of those is due, go to what has been due
+ * for the longest, whoever's it is. The cost depends on `limit` alone. `last`: the organization to begin behind the
+ * next time. After `leaseSeconds` without a word whoever asks may take a push again.
  */
-export const claimDuePushes = (sql: Sql, { limit, leaseSeconds }: { limit: number; leaseSeconds: number }) => sql<
-  DuePush[]
->`/* all orgs */
-  with claimed as (
+export const claimDuePushes = (
+  sql: Sql,
+  { limit, leaseSeconds, after }: { limit: number; leaseSeconds: number; after: string },
+) => sql<(DuePush & { last: string })[]>`/* all orgs */
+  with recursive owners (owner) as (${nextOwner(sql, sql`${after}::uuid`)}
+    union -- ends where it comes around, and before, where no more are asked for
+    ${nextOwner(sql, sql`o.owner`)}
+    from owners o
+  ), visited as materialized (
+    select owner, row_number() over () as n
+    from (select owner from owners limit ${limit}) o
+  ), share as (
+    select ceil(${limit}::float8 / greatest(1, count(*))) as pushes
+    from visited
+  ), dealt as materialized (
+    select due.id, due.round, v.n
+    from visited v
+    cross join lateral (
+      select id, row_number() over (order by next_attempt_at) as round
+      from (
+        select id, next_attempt_at
+        from pushes
+        where owner_id = v.owner
+          and next_attempt_at <= now()
+        order by next_attempt_at
+        limit (select pushes from share)
+        for update
+        skip locked
+      ) own
+    ) due
+    order by due.round, v.n
+    limit ${limit}
+  ), longest_due as materialized (
+    select id
+    from pushes
+    where next_attempt_at <= now()
+      and attempts >= 0 -- always, and for its index
+      and id <> all(array(select id from dealt))
+    order by next_attempt_at
+    limit ${limit} - (select count(*) from dealt)
+    for update
+    skip locked
+  ), claimed as (
     update pushes p
     set attempts = p.attempts + 1, next_attempt_at = now() + ${leaseSeconds}::float8 * interval '1 s'
     from push_tokens t
-    where p.id = any(array(
-        select id
-        from pushes
-        where next_attempt_at <= now()
-        order by next_attempt_at
-        limit ${limit}
-        for update
-        skip locked
-      ))
+    where p.id = any(array(select id from dealt union all select id from longest_due))
       and t.id = p.token_id
     returning p.id, p.token_id as "tokenId", t.token, t.via, t.platform, p.category, p.title, p.content, p.link,
       p.attempts, ${isHeld(sql)} as "isHeld", p.created_at
   )
-  select id, "tokenId", token, via, platform, category, title, content, link, attempts, "isHeld"
+  select id, "tokenId", token, via, platform, category, title, content, link, attempts, "isHeld",
+    (select owner from visited order by n desc limit 1) as last
   from claimed
-  order by created_at`;
+  left join dealt using (id)
+  order by round, n, created_at`;
 
 /** Makes claimed pushes of which no attempt was made due again, the oldest first. */
 export const releasePushes = (sql: Sql, pushes: readonly Pick<ClaimedPush, 'id' | 'attempts'>[]) => sql`/* all orgs */

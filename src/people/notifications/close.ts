@@ -118,9 +118,10 @@ function mailOfWindow(deps: NotificationsDeps, window: readonly ClosedPart[]): P
 
 function pushOf(window: readonly ClosedPart[]): NewPush {
   const { userId, lines } = window[0]!;
+  const orgId = window.length === 1 ? window[0]!.orgId : null;
   const { category, title, content, link } = lines[0]!;
   const count = countOf(window);
   return count === 1
-    ? { userId, category, title, content, link }
-    : { userId, category, title: headingOf(window, count), content: title, link: null };
+    ? { userId, orgId, category, title, content, link }
+    : { userId, orgId, category, title: headingOf(window, count), content: title, link: null };
 }

@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { generateKeyPairSync } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { claimDuePushes, NO_OWNER } from '../../../src/delivery/push/store.ts';
 import { emptyTables } from '../../support/wire/database.ts';
 import { eventually, gate } from '../../support/wire/eventually.ts';
 import { startInternet } from '../../support/wire/outside.ts';
@@ -147,4 +148,50 @@ test('at the end pushes without a connection are due again at once, as if nobody
   await ended;
   expect((await waiting()).map(({ attempts }) => attempts)).toEqual(Array.from({ length: 236 }, () => 0));
   expect(sent).toHaveLength(64);
+});
+
+describe('pushes of one organization', () => {
+  /** The device of one organization that many pushes wait for, and one for each of the others. */
+  async function crowd(many: number, others: number) {
+    await due(1 + others);
+    const devices = await world.sql<{ id: string; token: string }[]>`select id, token from push_tokens order by token`;
+    const ids = (
+      await world.sql<{ id: string }[]>`
+      select gen_random_uuid() as id from generate_series(0, ${others}::int)`
+    ).map(({ id }) => id);
+    await world.sql`
+      update pushes p
+      set owner_id = d.owner, next_attempt_at = now() - d.n * interval '1 s'
+      from unnest(${devices.map(({ id }) => id)}::uuid[], ${ids}::uuid[]) with ordinality as d (id, owner, n)
+      where p.token_id = d.id`;
+    await world.sql`
+      insert into pushes (id, token_id, owner_id, category, title, content, next_attempt_at)
+      select gen_random_uuid(), ${devices[0]!.id}, ${ids[0]!}, 'channel_issues', 'Acme is disabled', 'Again.',
+        now() - interval '1 hour'
+      from generate_series(1, ${many}::int)`;
+    return devices.slice(1).map(({ token }) => token);
+  }
+
+  test('hold up those of another by a few pushes, however many there are', async () => {
+    const others = await crowd(1_000, 3);
+    start();
+    await eventually('all are sent', () => sent.length >= 1_004);
+    for (const token of others) expect(sent.indexOf(token)).toBeLessThan(8);
+    expect(sent.filter((token) => others.includes(token))).toHaveLength(3);
+  });
+
+  test('are claimed to the last place where no other has any, and by indexes alone', async () => {
+    const others = await crowd(20_000, 2);
+    await world.sql`analyze pushes, push_tokens`;
+    world.db.statements.length = 0;
+    const claimed = await claimDuePushes(world.sql, { limit: 8, leaseSeconds: 120, after: NO_OWNER });
+    expect(claimed).toHaveLength(8);
+    expect(claimed.slice(0, 3).map(({ token }) => token)).toEqual(expect.arrayContaining(others));
+    const text = world.db.statements.find((one) => one.includes('longest_due'))!;
+    const asked = text.replace(/\$\d+(?=::uuid)/g, `'${NO_OWNER}'`).replace(/\$\d+/g, '8');
+    const plan = JSON.stringify((await world.sql.unsafe(`explain (analyze, format json) ${asked}`))[0]!['QUERY PLAN']);
+    expect(/"Seq Scan"[^{}]*"Relation Name":"pushes"/.test(plan)).toBe(false);
+    for (const [, rows] of plan.matchAll(/"(?:Actual Rows|Rows Removed by Filter)":\s*(\d+)/g))
+      expect(Number(rows)).toBeLessThanOrEqual(24);
+  });
 });
