@@ -21,7 +21,7 @@ export const plugRoutes = [
     path: '/integrations/:identifier/internal-plugs',
     summary: 'List post plugs of a network',
     description:
-      'A post asks for one by the keys `plug--<identifier>--active`, `plug--<identifier>--integrations` and `plug--<identifier>--<field>` of its settings.',
+      'A post asks for one by the keys `plug--<identifier>--active`, `plug--<identifier>--integrations` and `plug--<identifier>--<field>` of its settings. A channel is picked as `{id}`, or as `{id, fields: {<field>: …}}` with values of its own in place of those of all picked channels: for a place that only its own server or workspace has.',
     auth: ['session'],
     permission: 'channels:read',
     answer: PostPlugs,

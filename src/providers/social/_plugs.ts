@@ -8,6 +8,11 @@ export interface PlugField {
   type: 'number' | 'text';
   placeholder: string;
   validation?: string;
+  /**
+   * Where a value holds, by the account of the channel that acts: its server or workspace. Absent where one value does
+   * for every channel of the network.
+   */
+  holdsAt?(account: string): string;
 }
 /** What a plug does to a post, by the method of the adapter that it calls. */
 type PlugAct = 'repost' | 'comment';
@@ -55,13 +60,13 @@ const text = (description: string): PlugField => ({
   validation: '^[\\s\\S]{3,}$',
 });
 /** The place where the acting channel repeats a post. */
-export const place = (name: string, description: string, placeholder: string, validation: string): PlugField => ({
-  name,
-  type: 'text',
-  description,
-  placeholder,
-  validation,
-});
+export const place = (
+  name: string,
+  description: string,
+  placeholder: string,
+  validation: string,
+  holdsAt?: PlugField['holdsAt'],
+): PlugField => ({ name, type: 'text', description, placeholder, validation, ...(holdsAt && { holdsAt }) });
 export const titleField = (least: number, most: number): PlugField =>
   place('title', 'Title of the new post', 'A title', `^[^\\r\\n]{${least},${most}}$`);
 /** Three looks, six hours apart. */

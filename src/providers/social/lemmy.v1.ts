@@ -6,7 +6,9 @@ import { lemmyPublic } from './_lemmy-public.ts';
 import { lemmyReading } from './_lemmy-reading.ts';
 import { place, plugsOf, titleField } from './_plugs.ts';
 
-const COMMUNITY = place('community', 'Number of the community in which it is posted', '12', '^\\d{1,15}$');
+/** Accounts are those of a server, which numbers its communities itself. */
+const serverOf = (account: string): string => account.split('@').at(-1)!;
+const COMMUNITY = place('community', 'Number of the community in which it is posted', '12', '^\\d{1,15}$', serverOf);
 
 /** https://join-lemmy.org/docs/contributors/04-api.html */
 export default social({

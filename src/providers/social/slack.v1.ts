@@ -6,7 +6,15 @@ import { Settings, slackPosts } from './_slack-posts.ts';
 import { slackReading } from './_slack-reading.ts';
 
 const file = { bytes: 1_000_000_000 };
-const CHANNEL = place('channel', 'Id of the channel in which it is shared', 'C0123456789', '^[A-Z0-9]{2,21}$');
+/** An account is a workspace. */
+const workspaceOf = (account: string): string => account;
+const CHANNEL = place(
+  'channel',
+  'Id of the channel in which it is shared',
+  'C0123456789',
+  '^[A-Z0-9]{2,21}$',
+  workspaceOf,
+);
 
 /** https://docs.slack.dev/reference/methods/chat.postMessage */
 export default social({

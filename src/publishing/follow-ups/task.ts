@@ -12,7 +12,7 @@ import {
   type PlugField,
   type Published,
 } from '../../providers/registry/index.ts';
-import { type Connected, PLUG_TEXT } from '../posts/index.ts';
+import { type Connected, PLUG_TEXT, plugValueOf } from '../posts/index.ts';
 import type { FollowUpsDeps } from './deps.ts';
 import type { FollowUp, PlugValue } from './row.ts';
 import type { FollowUpOutcome } from './rules.ts';
@@ -34,7 +34,7 @@ export function taskOf(
   followUp: FollowUp,
 ): { task: FollowUpTask; outcome?: never } | { outcome: FollowUpOutcome; task?: never } {
   const { channels } = deps;
-  const { kind, channel, stop, plug: identifier, settings, fields, reply } = followUp;
+  const { kind, channel, stop, settings, fields, reply } = followUp;
   const end = (outcome: FollowUpOutcome) => ({ outcome });
   if (followUp.isDeleted) return end({ kind: 'ended', message: 'The post was deleted' });
   if (followUp.isThreadOpen) return end({ kind: 'behind' });
@@ -55,13 +55,8 @@ export function taskOf(
   const plug = plugOf(deps, followUp);
   if (!plug) return end({ kind: 'unsupported', message: 'The network does not have this plug any more' });
   const asked = ({ name }: PlugField) =>
-    kind === 'auto_plug' ? valueOf(fields!, name) : settings[`plug--${identifier}--${name}`];
-  const said = Object.fromEntries(
-    plug.fields.map((field) => {
-      const value = asked(field);
-      return [field.name, typeof value === 'string' ? value : ''];
-    }),
-  );
+    kind === 'auto_plug' ? valueOf(fields!, name) : plugValueOf(settings, plug.identifier, name, followUp.channelId);
+  const said = Object.fromEntries(plug.fields.map((field) => [field.name, asked(field)]));
   if (plug.act === 'repost') return { task: { act: 'repost', fields: said } };
   return { task: { act: 'comment', text: said[PLUG_TEXT] ?? '' } };
 }

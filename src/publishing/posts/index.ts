@@ -26,7 +26,7 @@ export { snapshot } from './dispatch/claim.ts';
 export { LONGEST_BEHIND_MS, type MadeOutcome, type Making, type WithoutSlot } from './dispatch/without-slot.ts';
 export type { PendingLookUp } from './dispatch/attempts.ts';
 export { openPosts, type Posts } from './open.ts';
-export { checkPlugText, isValidValue, judgeComment, PLUG_TEXT } from './authoring/follow-ups.ts';
+export { checkPlugText, isValidValue, judgeComment, PLUG_TEXT, plugValueOf } from './authoring/follow-ups.ts';
 export type { NoteRow } from './notes.ts';
 export { separateContent } from './separate.ts';
 export type { TagFields, TagRow } from './tags.ts';

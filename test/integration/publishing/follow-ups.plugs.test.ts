@@ -106,6 +106,26 @@ describe('post plugs', () => {
   });
 });
 
+test('each picked channel acts by values of its own, or by those of all [S145, PL12]', async () => {
+  const { orgId, channelIds } = await seedOrg(db.sql, 3);
+  const [channelId, second, third] = channelIds as [string, string, string];
+  const settings = {
+    'plug--fake-comment-from--active': true,
+    'plug--fake-comment-from--integrations': [{ id: second, fields: { post: 'As we said' } }, { id: third }],
+    'plug--fake-comment-from--post': 'Well said',
+  };
+  const post = newPost(channelId, { settings });
+  await admit(world, orgId, [post]);
+  await settled(db.sql, orgId);
+  await settles(() => expect(madeBelow(post.id)).toHaveLength(2));
+  expect(new Map(madeBelow(post.id).map(({ account, text }) => [account, text]))).toEqual(
+    new Map([
+      [second, 'As we said'],
+      [third, 'Well said'],
+    ]),
+  );
+});
+
 test('a brake holds what waits, and no look-up; what waits goes on when it is off [S123]', async () => {
   const { orgId, channelIds } = await seedOrg(db.sql, 2);
   const [channelId, second] = channelIds as [string, string];

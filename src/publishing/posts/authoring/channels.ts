@@ -8,6 +8,8 @@ export interface ChannelSummary {
   name: string;
   providerId: string;
   providerVersion: string;
+  /** The account's id at the network. */
+  account: string;
   disabled: boolean;
   refreshNeeded: boolean;
   /** When its login ends unless it is renewed before. */
@@ -29,7 +31,7 @@ export const findChannelSummaries: (
   const wanted = new Map(asked.flatMap(({ orgId, ids }) => ids.map((id) => [tenantKey(orgId, id), { orgId, id }])));
   const rows = await sql<(ChannelSummary & { orgId: string })[]>`
     select c.id, c.org_id as "orgId", c.name, c.provider_id as "providerId",
-      c.provider_version as "providerVersion", c.disabled, c.refresh_needed as "refreshNeeded",
+      c.provider_version as "providerVersion", c.internal_id as account, c.disabled, c.refresh_needed as "refreshNeeded",
       c.token_expires_at as "tokenExpiresAt",
       c.server_limits as "serverLimits", c.settings, coalesce(o.settings->>'shortlink', 'ASK') as shortlink,
       o.settings->>'approvalRequired' as "approvalRequired"

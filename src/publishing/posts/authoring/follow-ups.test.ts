@@ -1,8 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { PostPlug } from '../../../providers/registry/index.ts';
 import { place, plugsOf } from '../../../providers/social/_plugs.ts';
 import type { NetworkRules } from '../channels-port.ts';
-import { checkFollowUps, isValidValue } from './follow-ups.ts';
+import { checkFollowUps, isValidValue, plugValueOf } from './follow-ups.ts';
 
 test.each([
   ['^\\d{1,9}$', '10', true],
@@ -26,7 +26,7 @@ test('every pattern of a plug is one repeated class of characters, so that no va
 test('a repost goes to a place that fits the pattern of its field, or is refused with that key', () => {
   const where = place('community', 'Number of the community', '12', '^\\d{1,15}$');
   const postPlugs = plugsOf('any', ['repost-from'], ['any'], [where]) as PostPlug[]; // it acts by picked channels
-  const channels = new Map([['own', { providerId: 'any', providerVersion: 'v1', serverLimits: null }]]);
+  const channels = new Map([['own', { providerId: 'any', providerVersion: 'v1', account: '1', serverLimits: null }]]);
   const rulesOf = () => ({}) as NetworkRules; // a repost has no text to judge
   const check = (more: object) =>
     checkFollowUps(
@@ -45,6 +45,7 @@ test('the text of a plug is held against what the server of each picked channel 
   const channelAt = (text: number | undefined) => ({
     providerId: 'any',
     providerVersion: 'v1',
+    account: '1',
     serverLimits: text === undefined ? null : { text },
   });
   const channels = new Map([
@@ -82,4 +83,63 @@ test('the text of a plug is held against what the server of each picked channel 
     ['less', 'usual'],
   ])
     expect(() => check(50, ...ids)).toThrow(/longer than 20/);
+});
+
+describe('values of single channels of a post plug', () => {
+  const serverOf = (account: string) => account.split('@')[1]!;
+  const where = [
+    place('community', 'Number of the community', '12', '^\\d{1,15}$', serverOf),
+    place('title', 'Title', 'A title', '^[^\\r\\n]{3,20}$'),
+  ];
+  const postPlugs = plugsOf('any', ['repost-from'], ['any'], where) as PostPlug[]; // it acts by picked channels
+  const on = (account: string) => ({ providerId: 'any', providerVersion: 'v1', account, serverLimits: null });
+  const channels = new Map([
+    ['a', on('1@a.example')],
+    ['too', on('2@a.example')],
+    ['b', on('3@b.example')],
+  ]);
+  const PLUG = 'plug--any-repost-from--';
+  const settingsOf = (picked: unknown[], more: object) => ({
+    [`${PLUG}active`]: true,
+    [`${PLUG}integrations`]: picked,
+    ...more,
+  });
+  const ALL = { [`${PLUG}community`]: '12', [`${PLUG}title`]: 'A title' };
+  /** The field that is refused, and why. */
+  function refused(picked: unknown[], more: object = ALL): string | undefined {
+    try {
+      const actors = { channels, rulesOf: () => ({}) as NetworkRules }; // a repost has no text to judge
+      checkFollowUps(settingsOf(picked, more), 'settings', { postPlugs }, actors);
+      return undefined;
+    } catch (error) {
+      const [{ field, rule }] = (error as { extra: { errors: [{ field: string; rule: string }] } }).extra.errors;
+      return `${field.replace(`settings.${PLUG}`, '')} ${rule}`;
+    }
+  }
+
+  test('stand over those of all, and are needed where the place of all is one of another server [S145, PL12]', () => {
+    const own = { id: 'b', fields: { community: '7' } };
+    expect(refused([{ id: 'a' }, { id: 'too' }])).toBeUndefined();
+    expect(refused([{ id: 'a' }, { id: 'b' }])).toBe('integrations.1.fields.community other_place');
+    expect(refused([{ id: 'a' }, own])).toBeUndefined();
+    expect(refused([{ id: 'a', fields: { community: '12', title: 'Mine' } }, own], { [`${PLUG}title`]: 'Ours' })).toBe(
+      undefined,
+    );
+    const settings = settingsOf([{ id: 'a' }, own], ALL);
+    expect(['a', 'b'].map((id) => plugValueOf(settings, 'any-repost-from', 'community', id))).toEqual(['12', '7']);
+    expect(plugValueOf(settings, 'any-repost-from', 'title', 'b')).toBe('A title');
+  });
+
+  test.each([
+    [[{ id: 'a', fields: { community: 'r/test' } }], 'integrations.0.fields.community invalid_format'],
+    [[{ id: 'a', fields: { community: 12 } }], 'integrations.0.fields.community invalid_format'],
+    [[{ id: 'a', fields: { board: '1' } }], 'integrations.0.fields.board unknown'],
+    [[{ id: 'a', fields: ['12'] }], 'integrations.0.fields invalid_type'],
+    [[{ id: 'a' }, { id: 'a', fields: { community: '7' } }], 'integrations.1.fields duplicate'],
+  ])('are refused by their own path: %j [S145]', (picked, fault) => expect(refused(picked)).toBe(fault));
+
+  test('leave the value of all needed by the channels without one', () => {
+    const more = { [`${PLUG}title`]: 'A title' };
+    expect(refused([{ id: 'a', fields: { community: '7' } }, { id: 'too' }], more)).toBe('community invalid_format');
+  });
 });

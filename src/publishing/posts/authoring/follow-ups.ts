@@ -5,6 +5,7 @@ import {
   exceptionOf,
   type Issue,
   limitsOfItem,
+  type PlugField,
   type PostPlug,
   type SettingValues,
 } from '../../../providers/registry/index.ts';
@@ -105,14 +106,37 @@ export const pickedIn = (settings: Settings): string[] =>
     ON.has(asked.get('active')) ? idsOf(asked.get('integrations')).filter(isId).slice(0, MOST_CHANNELS) : [],
   );
 
-const idsOf = (value: unknown): string[] =>
+/** A channel as it is picked for a plug: `{id, fields?}`, where `fields` stand over those of the plug for it alone. */
+interface Choice {
+  id: string;
+  fields: unknown;
+}
+const picksOf = (value: unknown): Choice[] =>
   Array.isArray(value)
-    ? value.map((one: unknown) =>
-        typeof one === 'object' && one !== null && 'id' in one && typeof one.id === 'string' ? one.id : '',
-      )
+    ? value.map((one: unknown) => {
+        const { id, fields }: { id?: unknown; fields?: unknown } = typeof one === 'object' && one !== null ? one : {};
+        return { id: typeof id === 'string' ? id : '', fields };
+      })
     : [];
+const idsOf = (value: unknown): string[] => picksOf(value).map(({ id }) => id);
 
-type Acting = Pick<ChannelSummary, 'providerId' | 'providerVersion' | 'serverLimits'>;
+const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The value of a field of a post plug for one of its channels: its own, or that of all of them; empty: none. */
+export function plugValueOf(settings: Settings, plug: string, field: string, channelId: string): string {
+  const key = (name: string) => settings[`plug--${plug}--${name}`];
+  const own = picksOf(key('integrations')).find(({ id, fields }) => id === channelId && isFields(fields))?.fields;
+  return valueOf(isFields(own) ? own[field] : undefined, key(field));
+}
+const valueOf = (own: unknown, ofAll: unknown): string => {
+  const value = asksNothing(own) ? ofAll : own;
+  return typeof value === 'string' ? value : '';
+};
+
+type Acting = Pick<ChannelSummary, 'providerId' | 'providerVersion' | 'serverLimits' | 'account'>;
+/** A picked channel, with the field of its own values. */
+type Picked = Acting & { own: Readonly<Record<string, unknown>>; at: string };
 /** The channels that plugs can name, and what their networks take. */
 interface Actors {
   channels: ReadonlyMap<string, Acting>;
@@ -146,39 +170,43 @@ export function checkFollowUps(
         'inactive',
       );
     const picked = checkChannels(plug, asked.get('integrations'), key('integrations'), actors);
-    checkFields(plug, asked, key);
+    checkFields(plug, asked, picked, key);
     if (plug.act !== 'comment') continue;
-    const text = asked.get(PLUG_TEXT);
-    for (const network of networksOf(picked, actors))
-      checkPlugText(network, typeof text === 'string' ? text : '', key(PLUG_TEXT));
+    for (const { network, text, field } of textsOf(picked, asked.get(PLUG_TEXT), key(PLUG_TEXT), actors))
+      checkPlugText(network, text, field);
   }
 }
 
-function checkChannels({ pickIntegration }: PostPlug, value: unknown, at: string, { channels }: Actors): Acting[] {
-  const ids = idsOf(value);
-  if (ids.length === 0 || ids.length > MOST_CHANNELS)
+function checkChannels({ pickIntegration }: PostPlug, value: unknown, at: string, { channels }: Actors): Picked[] {
+  const picks = picksOf(value);
+  if (picks.length === 0 || picks.length > MOST_CHANNELS)
     throw invalidField(at, `must be a list of 1 to ${MOST_CHANNELS} channels, each as {id}`, 'invalid_type');
-  return ids.map((id, n) => {
+  return picks.map(({ id, fields }, n) => {
     const channel = channels.get(id);
     if (!channel) throw invalidField(`${at}.${n}.id`, 'names no channel of this organization', 'unknown_id');
     if (!pickIntegration.includes(channel.providerId))
       throw invalidField(`${at}.${n}.id`, `must be a channel of ${pickIntegration.join(', ')}`, 'other_provider');
-    return channel;
+    if (!asksNothing(fields) && !isFields(fields))
+      throw invalidField(`${at}.${n}.fields`, 'must be an object of fields of the plug', 'invalid_type');
+    const own = isFields(fields) ? fields : {};
+    if (Object.keys(own).length > 0 && picks.findIndex((one) => one.id === id) < n)
+      throw invalidField(`${at}.${n}.fields`, 'is of a channel that is picked before', 'duplicate');
+    return { ...channel, own, at: `${at}.${n}.fields` };
   });
 }
 
-/** What the networks of these channels take, or their servers, each once. */
-const networksOf = (channels: readonly Acting[], { rulesOf }: Actors): NetworkRules[] => {
-  const networks = new Map(
-    channels.map((channel) => {
-      const { providerId, providerVersion, serverLimits } = channel;
-      return [JSON.stringify([providerId, providerVersion, serverLimits]), channel];
+/** The text of each picked channel with what its network takes, or its server; the same of both once. */
+function textsOf(picked: readonly Picked[], ofAll: unknown, at: string, { rulesOf }: Actors) {
+  const texts = new Map(
+    picked.map(({ providerId, providerVersion, serverLimits, own, at: ownAt }) => {
+      const text = valueOf(own[PLUG_TEXT], ofAll);
+      const field = asksNothing(own[PLUG_TEXT]) ? at : `${ownAt}.${PLUG_TEXT}`;
+      const network = () => rulesOf(providerId, providerVersion, serverLimits);
+      return [JSON.stringify([providerId, providerVersion, serverLimits, text]), { network, text, field }];
     }),
   );
-  return [...networks.values()].map(({ providerId, providerVersion, serverLimits }) =>
-    rulesOf(providerId, providerVersion, serverLimits),
-  );
-};
+  return [...texts.values()].map((one) => ({ ...one, network: one.network() }));
+}
 
 /** Refuses the text of a plug that the network would not take as a comment: 400 naming `field`. */
 export function checkPlugText(rules: NetworkRules, text: string, field: string): void {
@@ -187,15 +215,47 @@ export function checkPlugText(rules: NetworkRules, text: string, field: string):
     throw invalidField(field, `${rules.title}: ${message}`, rule);
 }
 
-function checkFields({ fields }: PostPlug, asked: Asked, key: (name: string) => string): void {
-  for (const { name, validation } of fields) {
-    const value = asked.get(name) ?? '';
-    if (typeof value !== 'string' || value.length > LONGEST || !isValidValue(validation, value))
-      throw invalidField(key(name), 'does not match what the plug takes', 'invalid_format');
+function checkFields(
+  { fields }: PostPlug,
+  asked: Asked,
+  picked: readonly Picked[],
+  key: (name: string) => string,
+): void {
+  for (const field of fields) {
+    const ofAll = asked.get(field.name);
+    const others = picked.filter(({ own }) => asksNothing(own[field.name]));
+    if (others.length > 0 || !asksNothing(ofAll)) checkValue(field, ofAll ?? '', key(field.name));
+    for (const { own, at } of picked)
+      if (!asksNothing(own[field.name])) checkValue(field, own[field.name], `${at}.${field.name}`);
+    checkPlaces(field, others);
   }
-  const known = new Set(['active', 'integrations', ...fields.map(({ name }) => name)]);
-  const unknown = [...asked].find(([name, value]) => !known.has(name) && !asksNothing(value));
+  const names = new Set(fields.map(({ name }) => name));
+  const unknown = [...asked].find(
+    ([name, value]) => !['active', 'integrations'].includes(name) && !names.has(name) && !asksNothing(value),
+  );
   if (unknown) throw invalidField(key(unknown[0]), 'is no field of this plug', 'unknown');
+  for (const { own, at } of picked)
+    for (const [name, value] of Object.entries(own))
+      if (!names.has(name) && !asksNothing(value))
+        throw invalidField(`${at}.${name}`, 'is no field of this plug', 'unknown');
+}
+
+function checkValue({ validation }: PlugField, value: unknown, field: string): void {
+  if (typeof value !== 'string' || value.length > LONGEST || !isValidValue(validation, value))
+    throw invalidField(field, 'does not match what the plug takes', 'invalid_format');
+}
+
+/** Refuses one value for channels of several servers, where it can be that of one alone. */
+function checkPlaces({ name, holdsAt }: PlugField, sharing: readonly Picked[]): void {
+  const [first] = sharing;
+  if (!first || !holdsAt) return;
+  const other = sharing.find(({ account }) => holdsAt(account) !== holdsAt(first.account));
+  if (other)
+    throw invalidField(
+      `${other.at}.${name}`,
+      'must be given: the channel is of another server or workspace than the others, where the value of all names something else',
+      'other_place',
+    );
 }
 
 /** Whether the whole value matches; the patterns of plugs are linear in time, which a test of all of them holds. */
