@@ -22,6 +22,11 @@ export const failureInside = z
   .object({ ok: z.literal(false), error: z.string().refine((error) => !NOTHING.includes(error)) })
   .transform(({ error }): ProviderFailure => FAILURES[error] ?? 'rejected');
 
+/** A login from before a permission was asked for lacks it, until somebody logs in again. */
+export const adviceOnScope = z
+  .object({ error: z.literal('missing_scope'), needed: z.string().regex(/^[a-z.:,]{1,100}$/) })
+  .transform(({ needed }) => `The login lacks the permission ${needed}: connect the channel again`);
+
 const OF_LOGIN = ['invalid_code', 'code_already_used', 'invalid_refresh_token', 'invalid_client_id'];
 /** A refusal of the token endpoint after which a person logs in again. */
 const loginRefusal = z

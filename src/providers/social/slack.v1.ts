@@ -1,7 +1,7 @@
 import { clientApp } from '../kit/protocols/oauth.ts';
 import { social } from './_contract.ts';
 import { place, plugsOf } from './_plugs.ts';
-import { failureInside, slackLogin } from './_slack-login.ts';
+import { adviceOnScope, failureInside, slackLogin } from './_slack-login.ts';
 import { Settings, slackPosts } from './_slack-posts.ts';
 import { slackReading } from './_slack-reading.ts';
 
@@ -32,6 +32,7 @@ export default social({
   api: 'https://slack.com/api',
   auth: { in: 'token' },
   errorInside: failureInside,
+  adviceOf: adviceOnScope,
   login: slackLogin,
   once: 'read-back',
   threads: 'reply',

@@ -9,6 +9,7 @@ import {
   leaveLooks,
   type Look,
   type LookedPost,
+  type LookResult,
   postsOfLook,
 } from './looks-store.ts';
 import { FOLLOW_UP_CLAIM_MS } from './row.ts';
@@ -59,21 +60,32 @@ async function lookAt(deps: FollowUpsDeps, key: { orgId: string; channelId: stri
     else await endLook(sql, look, plug?.kind === 'auto' ? rhythmOf(plug) : NEVER, NOTHING);
   }
   if (planned.length === 0 || !channel || !adapter) return;
-  const likes = await readLikes(deps, { ...key, channel, heldSince, leaseMs: FOLLOW_UP_CLAIM_MS }, adapter, planned);
-  if (likes === undefined) await leaveLooks(sql, looks, AGAIN_MS);
-  else for (const one of planned) await endLook(sql, one.look, rhythmOf(one.plug), resultOfLook(one, likes));
+  const counted = await readLikes(deps, { ...key, channel, heldSince, leaseMs: FOLLOW_UP_CLAIM_MS }, adapter, planned);
+  if (counted === undefined) await leaveLooks(sql, looks, AGAIN_MS);
+  else for (const one of planned) await endLook(sql, one.look, rhythmOf(one.plug), resultOfLook(one, counted));
 }
 
 const rhythmOf = ({ runEveryMilliseconds, totalRuns }: AutoPlug) => ({ everyMs: runEveryMilliseconds, totalRuns });
 const NEVER = { everyMs: DAY_MS, totalRuns: 1 };
-const NOTHING = { runs: 0, actOn: [] };
+const NOTHING: LookResult = { runs: 0, actOn: [], uncounted: [] };
 
-/** The posts that have enough likes. One that is gone at the network has none. */
-const resultOfLook = ({ look, posts }: Planned, likes: ReadonlyMap<string, number>) => {
+/** What a network said of the posts of a look, by the id of the release. */
+interface Counted {
+  likes: Map<string, number>;
+  /** Why it does not tell the likes, such as a permission that the login lacks. */
+  refused: Map<string, string>;
+}
+
+/** The posts that have enough likes, and those whose likes nobody is told. One that is gone at the network has none. */
+const resultOfLook = ({ look, posts }: Planned, { likes, refused }: Counted): LookResult => {
   const least = Number(valueOf(look.fields, LIKES));
   return {
     runs: posts.length,
     actOn: posts.flatMap(({ id, release }) => ((likes.get(release.id) ?? -1) >= least ? [id] : [])),
+    uncounted: posts.flatMap(({ id, release }) => {
+      const reason = refused.get(release.id);
+      return reason === undefined ? [] : [{ id, reason }];
+    }),
   };
 };
 
@@ -88,10 +100,11 @@ async function readLikes(
   caller: WithoutSlot,
   { metrics, metricsAtOnce = 1 }: SocialAdapter,
   planned: readonly Planned[],
-): Promise<ReadonlyMap<string, number> | undefined> {
+): Promise<Counted | undefined> {
   const { sql, channels, clock, counts } = deps;
   const likes = new Map<string, number>();
-  if (!metrics) return likes;
+  const refused = new Map<string, string>();
+  if (!metrics) return { likes, refused };
   const posts = new Map(planned.flatMap((one) => one.posts.map((post) => [post.id, post.release])));
   const halfMs = Math.min(...planned.map(({ plug }) => plug.runEveryMilliseconds)) / 2;
   const known = await counts.recentOf(sql, caller.orgId, [...posts.keys()], halfMs);
@@ -99,7 +112,7 @@ async function readLikes(
   const wanted = [...posts].filter(([id]) => !known.has(id)).map(([, release]) => release);
   const since = clock.monotonic();
   for (let at = 0; at < wanted.length; at += metricsAtOnce) {
-    if (clock.monotonic() - since > PATIENCE_MS) return likes; // the newest were read; older ones have other runs
+    if (clock.monotonic() - since > PATIENCE_MS) return { likes, refused }; // the newest were read; older ones have other runs
     const part: Published[] = wanted.slice(at, at + metricsAtOnce);
     const failure = await deps.posts.askWithoutSlot(caller, async ({ social }) => {
       for (const { id, counts: of } of (await social.metrics?.(part)) ?? []) likes.set(id, likesOf(of));
@@ -107,6 +120,7 @@ async function readLikes(
     if (failure?.kind === 'reauthorize')
       await channels.needsLogin(caller.orgId, caller.channelId, failure.message, caller.channel.credentials);
     if (failure && failure.kind !== 'rejected' && failure.kind !== 'unsupported') return undefined;
+    if (failure) for (const { id } of part) if (!likes.has(id)) refused.set(id, failure.message);
   }
-  return likes;
+  return { likes, refused };
 }

@@ -1,5 +1,5 @@
 import { dealt, type Fragment, type Sql } from '../../platform/db/index.ts';
-import { braked, labelsOf, orgIsDisabled, published, snapshot } from '../posts/index.ts';
+import { braked, labelsOf, orgIsDisabled, published, snapshot, timeline } from '../posts/index.ts';
 import type { ChannelSnapshot } from '../posts/index.ts';
 import type { PlugValue } from './row.ts';
 
@@ -152,16 +152,26 @@ export const postsOfLook = (sql: Sql, look: Look, rhythm: Rhythm): Promise<Looke
     order by p.published_at desc
     limit ${MOST_POSTS}`;
 
+/** What came of a look. */
+export interface LookResult {
+  /** Runs that were made. */
+  runs: number;
+  /** The posts on which the plug acts. */
+  actOn: readonly string[];
+  /** The posts whose likes the network does not tell, with its reason. */
+  uncounted: readonly { id: string; reason: string }[];
+}
+
 /**
  * Ends a look, while it is the claim's own: its runs are made, what is to be done is written as follow-ups, once for
- * each post, and the next look is at the next run of a post. One that is published meanwhile has its first run only
+ * each post, a post that cannot be counted is told so in its timeline, once for each plug, and the next look is at the next run of a post. One that is published meanwhile has its first run only
  * after a whole interval, which is when the next look is at the latest.
  */
 export async function endLook(
   sql: Sql,
   look: Look,
   rhythm: Rhythm,
-  { runs, actOn }: { runs: number; actOn: readonly string[] },
+  { runs, actOn, uncounted }: LookResult,
 ): Promise<boolean> {
   const rows = await sql`
     with ${agesOf(sql, rhythm, look)}, ended as (
@@ -196,7 +206,26 @@ export async function endLook(
       from ended e
       join posts p on p.org_id = e.org_id and p.id = any(${[...actOn]}::uuid[]) and p.deleted_at is null
       on conflict (post_id, kind, key) do nothing
-    )
+    ), untold as (
+      select e.org_id, p.id, e.plug_function, e.channel_id, u.reason
+      from ended e
+      cross join unnest(${uncounted.map(({ id }) => id)}::uuid[], ${uncounted.map(({ reason }) => reason)}::text[])
+        as u (post_id, reason)
+      join posts p on p.org_id = e.org_id and p.id = u.post_id and p.deleted_at is null
+      where not exists (
+        select
+        from post_timeline t
+        where t.post_id = p.id
+          and t.kind = 'plug'
+          and t.data ->> 'plug' = e.plug_function
+          and t.data ->> 'uncounted' = 'true'
+      )
+    ), ${timeline(sql, {
+      from: sql`untold`,
+      kind: 'plug',
+      message: sql`'The network does not tell the likes of the post, so the plug does not act: ' || reason`,
+      data: sql`jsonb_build_object('plug', plug_function, 'integrationId', channel_id, 'uncounted', true)`,
+    })}
     select id
     from ended`;
   return rows.length > 0;

@@ -390,6 +390,26 @@ describe('auto plugs', () => {
     expect((await configurationOf(configuration)).runs).toBe(1);
   });
 
+  test('a network that does not tell the likes of a post is told in its timeline with the reason, once [PL3]', async () => {
+    const { channelId, ids } = await channelWith([5.9, 5.9]);
+    const [refused, counted] = ids as [string, string];
+    await runAutoPlugs();
+    below.counts = (release) => {
+      if (release === `r-${refused}`) throw new ProviderError('rejected', 'missing_scope: reactions:read');
+      return { likes: 3 };
+    };
+    network.declares.metricsAtOnce = 1;
+    for (let n = 0; n < 2; n++) {
+      await pass(channelId, n === 0 ? 0.2 : 6);
+      await runAutoPlugs();
+    }
+    expect(countedPosts().filter((id) => id === refused)).toHaveLength(2);
+    expect(await told(db.sql, refused, 'plug')).toEqual([
+      'The network does not tell the likes of the post, so the plug does not act: missing_scope: reactions:read',
+    ]);
+    expect(await told(db.sql, counted, 'plug')).toEqual([]);
+  });
+
   test('a look that a killed host had begun is made by another [PL3]', async () => {
     const { channelId, ids, configuration } = await channelWith([5.9]);
     await runAutoPlugs();
