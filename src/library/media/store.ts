@@ -394,8 +394,8 @@ export async function copiesOf(sql: Sql, orgId: string, hold?: 'hold'): Promise<
 export const MADE_OF = 'made-of:';
 
 /**
- * Forgets the copies of an org that no post needs which is under way, or falls due within `soonMs`; answers their
- * objects.
+ * Forgets the copies of an org that no post needs which is under way, or falls due within `soonMs`, itself or by the
+ * settings of its channel; answers their objects.
  */
 export const dropUnneededCopies = (
   sql: Sql,
@@ -415,6 +415,17 @@ export const dropUnneededCopies = (
         and (p.due_at is null or p.due_at < now() + ${soonMs}::float8 * interval '1 ms')
         and (jsonb_path_exists(p.media, '$[*].* ? (@ == $url)', n.names)
           or jsonb_path_exists(p.settings, '$.* ? (@ == $url || @.path == $url)', n.names)))
+      and not exists (
+      select
+      from channels c
+      join posts p on p.channel_id = c.id and p.org_id = c.org_id
+      where c.org_id = f.org_id
+        and c.deleted_at is null
+        and jsonb_path_exists(c.settings, '$.* ? (@ == $url || @.path == $url)',
+          jsonb_build_object('url', f.source_url))
+        and p.state = 'QUEUE'
+        and p.deleted_at is null
+        and (p.due_at is null or p.due_at < now() + ${soonMs}::float8 * interval '1 ms'))
     returning storage_key as "storageKey", ${pin(sql)}`;
 
 /** Forgets up to `limit` copies of outside media that were fetched more than `maxAgeMs` ago; answers how many. */

@@ -185,6 +185,39 @@ test('copies of thumbnails and covers stay while a post that is on its way needs
   expect(left.map(({ url }) => url)).toEqual(kept.map(address).toSorted());
 });
 
+test('a copy that the settings of a channel name stays while a post of the channel is on its way', async () => {
+  const { orgId, channelIds } = await seedOrg(db.sql, 2);
+  const [busy, idle] = channelIds as [string, string];
+  const address = (name: string) => `https://a.example/${name}.png`;
+  for (const name of ['busy', 'idle']) await seedCopy(orgId, address(name), 10);
+  for (const [id, name] of [
+    [busy, 'busy'],
+    [idle, 'idle'],
+  ] as const)
+    await db.sql`update channels set settings = ${db.sql.json({ cover: { path: address(name) } })} where id = ${id}`;
+  await seedPost(orgId, busy, []);
+  await media.settled(orgId, [item(address('other'))]);
+  const left = await db.sql<{ url: string }[]>`select source_url as url from files where org_id = ${orgId}`;
+  expect(left.map(({ url }) => url)).toEqual([address('busy')]);
+});
+
+test('a copy that only a setting names leaves the disk when its post has settled [S260]', async () => {
+  const png = await picture(9, 9);
+  await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });
+  network.declares = { fileSettings: ['cover'] };
+  network.behave = async (_post, _sent, accept) => accept();
+  try {
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const post = newPost(channelId, { settings: { cover: `${site.url}/cover.png` } });
+    await admit(world, orgId, [post]);
+    await settled(db.sql, orgId);
+    expect(site.ledger).toHaveLength(1);
+    await eventually('its copy is gone', async () => (await copies(orgId)).n === 0);
+  } finally {
+    network.declares = {};
+  }
+});
+
 test('a copy leaves the disk when its last post has settled', async () => {
   const png = await picture(9, 9);
   await using site = await startReceiver({ answer: (response) => void response.writeHead(200).end(png) });

@@ -3,6 +3,7 @@ import type { PostsDeps } from '../deps.ts';
 import { lookUpOf, settle } from '../outcomes.ts';
 import type { ClaimedPost, Next, AttemptOutcome } from './attempt.ts';
 import { noteClaimed } from './behind.ts';
+import { namedOf } from './calls.ts';
 import { findDueBefore } from './claim.ts';
 import { tracked } from './in-hand.ts';
 import { endOf } from './marks.ts';
@@ -107,11 +108,12 @@ async function report(
       detail,
       reason,
     });
-  if (held && state !== 'QUEUE' && claimed.media.length > 0)
+  const files = held && state !== 'QUEUE' ? [...claimed.media, ...namedOf(deps, claimed).map(({ item }) => item)] : [];
+  if (files.length > 0)
     void tracked(
       inHand,
       media
-        .settled(orgId, claimed.media)
+        .settled(orgId, files)
         .catch((error: unknown) => log.warn({ err: error }, 'deleting copies of media failed, left to the sweep')),
     );
   const about = lookUpOf(settlement);

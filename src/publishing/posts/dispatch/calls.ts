@@ -6,7 +6,7 @@ import type { ChannelsPort, Connected } from '../channels-port.ts';
 import type { Heartbeat, Link, LinksPort, MediaPort } from '../ports.ts';
 import type { Log } from '../../../platform/telemetry/index.ts';
 import { CALL_MS, LONGEST_CALL_MS } from '../rules.ts';
-import { filesOfSettings } from '../setting-files.ts';
+import { filesOfSettings, type SettingFile } from '../setting-files.ts';
 import type { ClaimedPost } from './attempt.ts';
 import type { Circuits } from './circuit.ts';
 import type { Works } from './work.ts';
@@ -57,15 +57,19 @@ export interface Files {
   files: readonly Media[];
   named: Readonly<Record<string, Media>>;
 }
+/** The files that a post names by settings, those of its channel among them. */
+export const namedOf = ({ channels }: Pick<SenderDeps, 'channels'>, claimed: ClaimedPost): SettingFile[] => {
+  const { fileSettings } = channels.rules(claimed.channel.providerId, claimed.channel.providerVersion);
+  return filesOfSettings(fileSettings, settingsOf(claimed));
+};
 /** Loads the files of a post, until `over` says that nobody needs them any more. */
 export async function filesOf(
   { channels, media }: Pick<SenderDeps, 'channels' | 'media'>,
   claimed: ClaimedPost,
   over: AbortSignal,
 ): Promise<Files> {
-  const { fileSettings } = channels.rules(claimed.channel.providerId, claimed.channel.providerVersion);
   const limits = limitsOfPost({ channels }, claimed);
-  const named = filesOfSettings(fileSettings, settingsOf(claimed));
+  const named = namedOf({ channels }, claimed);
   const items = [...claimed.media, ...named.map(({ item }) => item)];
   if (items.length === 0) return { files: [], named: {} };
   const loaded = await media.load(claimed.orgId, items, { signal: over, limits });
