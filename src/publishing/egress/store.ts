@@ -106,6 +106,13 @@ export async function saveCheck(
   settingId: string,
   { ok, exitAddress, message, latencyMs }: Checked,
 ): Promise<boolean | null> {
+  // Of two first checks neither would find a row to lock, and both would tell.
+  await sql`
+    insert into egress_checks (org_id, setting_id, checked_at)
+    select ${orgId}, id, now()
+    from provider_settings
+    where id = ${settingId}
+    on conflict (org_id, setting_id) do nothing`;
   const [row] = await sql<{ before: boolean | null }[]>`
     with before as materialized (
       select ok

@@ -251,6 +251,20 @@ test('of two checks at once that find a route working again, one announces it', 
   expect(told()).toEqual(['up']);
 });
 
+test('of two first checks at once that find a route down, one announces it', async () => {
+  const id = await route({ port: 1 });
+  await egress.choose(orgId, choiceOf(id), by);
+  let checks: Promise<unknown> | undefined;
+  await db.sql.begin(async (tx) => {
+    await tx`select from provider_settings where id = ${id} for update`; // which a first row refers to
+    checks = Promise.all([egress.check(orgId, id), egress.check(orgId, id)]);
+    await eventually('both wait to write what they found', async () => (await waitingOnLock(db.sql)) === 2);
+  });
+  await checks;
+  expect(told()).toEqual(['down']);
+  expect(await facts()).toHaveLength(1);
+});
+
 describe('choosing an egress route during its deletion', () => {
   const chosenAndGone = async () =>
     (
