@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import type { Fact } from '../../platform/outbox/index.ts';
 import { bodyOfFact, channelOfFact, isHeard } from './body.ts';
-import type { WebhookTopic } from './events.ts';
+import { EVENT_TYPES, type WebhookTopic } from './events.ts';
+import { pingBody, TEST_PING } from './rules.ts';
 
 // The fixture has a body a line, as receivers get it, byte by byte (W1).
 const lines = readFileSync(new URL('../../../test/fixtures/webhooks/bodies.jsonl', import.meta.url), 'utf8')
@@ -19,7 +20,41 @@ const post = {
   publishDate: '2026-09-01T10:00:00+00:00',
 };
 const channel = { providerId: 'x', name: 'Acme' };
+const url = 'https://x.com/acme/status/1';
 const facts: [string, WebhookTopic, object][] = [
+  ['post.published', 'post.published', { ...post, url }],
+  ['post.scheduled', 'post.scheduled', { ...post, detail: 'scheduled' }],
+  [
+    'post.failed',
+    'post.failed',
+    {
+      ...post,
+      detail: null,
+      errorKind: 'validation',
+      error: 'Text is longer than 280 characters',
+      attempts: 1,
+      retryable: false,
+    },
+  ],
+  [
+    'post.retrying',
+    'post.retrying',
+    {
+      ...post,
+      detail: 'retrying',
+      errorKind: 'rate_limited',
+      error: 'Too many requests',
+      attempt: 2,
+      nextAttemptAt: '2026-09-01T12:05:00+02:00',
+    },
+  ],
+  ['post.late', 'post.late', { ...post, url, latenessMs: 61_250 }],
+  ['post.unconfirmed', 'post.unconfirmed', { ...post, state: 'ERROR', detail: null, error: 'The answer was lost' }],
+  ['post.deleted', 'post.deleted', { ...post, state: 'DRAFT', detail: null }],
+  ['channel.connected', 'channel.connected', channel],
+  ['channel.refresh_needed', 'channel.refresh_needed', { ...channel, reason: 'The login was refused' }],
+  ['channel.disabled', 'channel.disabled', { ...channel, reason: 'plan' }],
+  ['channel.deleted', 'channel.deleted', { ...channel, reason: 'person' }],
   ['post.missed', 'post.missed', { ...post, state: 'QUEUE', detail: 'scheduled', policy: 'publish' }],
   ['post.paused', 'post.paused', { ...post, state: 'QUEUE', detail: 'paused', reason: 'brake' }],
   ['post.resumed', 'post.resumed', { ...post, state: 'QUEUE', detail: 'scheduled', reason: 'instance' }],
@@ -55,9 +90,12 @@ const factOf = (topic: WebhookTopic, payload: object, entityId = 'e_1') =>
   ({ id: '1', orgId: 'o_1', topic, entityId, payload, at: new Date('2026-09-01T10:00:01.412Z') }) as Fact<WebhookTopic>;
 
 describe('bodyOfFact', () => {
-  test.each(facts)('writes %s as the bytes of the fixture [S121, S123, S137, W1]', (event, topic, payload) => {
-    expect(bodyOfFact(factOf(topic, payload))).toBe(bytes.get(event)![0]);
-  });
+  test.each(facts)(
+    'writes %s as the bytes of the fixture [S121, S123, S137, W1, WH13, WH14]',
+    (event, topic, payload) => {
+      expect(bodyOfFact(factOf(topic, payload))).toBe(bytes.get(event)![0]);
+    },
+  );
 
   const COMMENT = { channelId: 'i_1', postId: 'p_1', content: 'Nice', authorName: 'Ann' };
   const SWEEP = { providerId: 'x', name: 'Acme', count: 12, isBatch: true, makers: [], content: '', authorName: '' };
@@ -87,6 +125,17 @@ describe('bodyOfFact', () => {
       expect(bodyOfFact(factOf(topic, payload, entityId))).toBe(bytes.get(event)![line]);
     },
   );
+
+  test('a ping is the bytes of the fixture [WH15, W1]', () => {
+    expect(pingBody(new Date('2026-09-01T10:00:01.412Z'), TEST_PING)).toBe(bytes.get('ping')![0]);
+  });
+
+  test('has a line of the fixture for every event that a webhook can ask for, and for the ping', () => {
+    const told = [...facts, ...flat].map(([event]) => event);
+    const names = EVENT_TYPES.map(({ event }) => event as string);
+    expect([...new Set(told)].toSorted()).toEqual(names.toSorted());
+    expect([...bytes.keys()].toSorted()).toEqual([...names, 'ping'].toSorted());
+  });
 
   test('a sweep whose comments are told one by one sends nothing of its own [WH17]', () => {
     const told = (isBatch: boolean) => isHeard(factOf('comment.synced', { ...SWEEP, minutes: 30, isBatch }));
