@@ -29,6 +29,8 @@ export interface JobRow {
   state: JobState;
   isCancelling: boolean;
   progress: number | null;
+  /** When its provider last said that it goes on. */
+  polledAt: Date | null;
   fileIds: readonly string[];
   costMicros: number | null;
   costSource: CostSource | null;
@@ -73,7 +75,7 @@ export interface ClaimedJob extends JobProvider {
 export const jobColumns = (sql: Sql): Fragment => sql`
   j.id, j.org_id as "orgId", j.user_id as "userId", j.operation, j.provider_id as "providerId",
   j.provider_version as version, j.model, j.state, j.cancel_asked_at is not null as "isCancelling", j.progress,
-  j.file_ids as "fileIds", j.cost_micros::float8 as "costMicros", j.cost_source as "costSource",
+  j.polled_at as "polledAt", j.file_ids as "fileIds", j.cost_micros::float8 as "costMicros", j.cost_source as "costSource",
   j.error_code as "errorCode", j.error, j.exceeded, j.settled_at is not null as "isSettled",
   j.created_at as "createdAt", j.ended_at as "endedAt"`;
 

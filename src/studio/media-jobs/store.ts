@@ -148,6 +148,8 @@ export async function moveJobTo(
 
 export interface StillRunning extends JobClaim {
   progress: number | null;
+  /** The provider said that it goes on; else it could not be asked. */
+  isAnswered: boolean;
   tries: number;
   inMs: number;
 }
@@ -157,7 +159,8 @@ export const openRunningNotes = () =>
     await sql`
       /* all orgs */
       update media_jobs j
-      set progress = coalesce(t.progress, j.progress), tries = t.tries, incarnation = null,
+      set progress = coalesce(t.progress, j.progress),
+        polled_at = case when t.is_answered then now() else j.polled_at end, tries = t.tries, incarnation = null,
         next_at = case
           when j.cancel_asked_at is not null or j.callback_at > j.claimed_at then now()
           else least(now() + t.in_ms * interval '1 ms', j.deadline_at) end,
@@ -167,9 +170,10 @@ export const openRunningNotes = () =>
         ${rows.map(({ orgId }) => orgId)}::uuid[],
         ${rows.map(({ claim }) => claim)}::int[],
         ${rows.map(({ progress }) => progress)}::int[],
+        ${rows.map(({ isAnswered }) => String(isAnswered))}::text[]::boolean[],
         ${rows.map(({ tries }) => tries)}::int[],
         ${rows.map(({ inMs }) => inMs)}::float8[]
-      ) as t (id, org_id, claim, progress, tries, in_ms)
+      ) as t (id, org_id, claim, progress, is_answered, tries, in_ms)
       where j.id = t.id
         and j.org_id = t.org_id
         and j.claim = t.claim

@@ -286,17 +286,25 @@ async function poll(deps: StepDeps, job: ClaimedJob): Promise<void> {
       }));
     case 'running':
       if (job.isOverdue) return tooLong(deps, job, opened);
-      return note(deps, job, { progress: polled.progress, inMs: pollInMs(everyMs, job.tries, polled.waitMs) });
+      return note(deps, job, { polled, inMs: pollInMs(everyMs, job.tries, polled.waitMs) });
   }
 }
 
 async function note(
   deps: StepDeps,
   { id, orgId, claim, tries }: ClaimedJob,
-  { progress, inMs }: { progress?: number | undefined; inMs: number },
+  { polled, inMs }: { polled?: { progress?: number | undefined }; inMs: number },
 ): Promise<void> {
-  const whole = progress === undefined ? null : Math.min(99, Math.max(0, Math.round(progress)));
-  await deps.noteRunning(deps.sql, { id, orgId, claim, progress: whole, tries: tries + 1, inMs });
+  const whole = polled?.progress === undefined ? null : Math.min(99, Math.max(0, Math.round(polled.progress)));
+  await deps.noteRunning(deps.sql, {
+    id,
+    orgId,
+    claim,
+    progress: whole,
+    isAnswered: polled !== undefined,
+    tries: tries + 1,
+    inMs,
+  });
   deps.wake(inMs);
 }
 

@@ -95,7 +95,8 @@ export interface StepTools {
   ask<T>(question: Question<T>): Promise<T>;
   /**
    * Has a media job make something, and waits for it. The job has the id of the step, so there is one, whoever works on
-   * the step. How far it is, is told as the event `progress`: a run whose job moves is not one in which nothing happens.
+   * the step. How far it is, is told as the event `progress`: a run whose job moves is not one in which nothing happens,
+   * nor is one whose job goes on by the word of its provider, without a number.
    * @throws AppError what it failed with
    */
   make(wanted: NewMedia): Promise<ShownJob>;

@@ -168,6 +168,14 @@ export const setOutputOfStep = (sql: Sql, { orgId, id }: RunRef, output: Json) =
   where org_id = ${orgId}
     and id = ${id}`;
 
+/** Something goes on in a run of which there is nothing to tell. */
+export const touchRun = (sql: Sql, { orgId, id }: RunRef) => sql`
+  update runs
+  set touched_at = now()
+  where org_id = ${orgId}
+    and id = ${id}
+    and is_active`;
+
 /** Runs in these states that nobody has touched for so long, the longest untouched first. */
 export const findUntouched = (
   sql: Sql,

@@ -137,14 +137,16 @@ function toolsOf(
         await cancelJobOf(deps, step);
         throw new ClaimLost();
       }
-      for (let before: string | undefined; ;) {
+      for (let before: string | undefined, polledBefore: number | undefined; ;) {
         signal.throwIfAborted();
         const made = await deps.mediaJobs.wait(orgId, step.id, { ms: FOLLOW_MS, signal });
         if (made) return made;
-        const { state, progress } = await deps.mediaJobs.get(orgId, step.id);
+        const { state, progress, polledAt } = await deps.mediaJobs.get(orgId, step.id);
         const now = `${state} ${progress}`;
+        const polled = polledAt?.getTime();
         if (before !== undefined && now !== before) await tell('progress', { name: step.name, state, progress });
-        before = now;
+        else if (before !== undefined && polled !== polledBefore) await store.touchRun(deps.sql, run);
+        [before, polledBefore] = [now, polled];
       }
     },
     tell,

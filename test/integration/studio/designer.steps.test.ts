@@ -334,9 +334,9 @@ describe('a session in which nothing happens', () => {
   const untouched = (id: string, minutes: number) =>
     db.sql`update runs set touched_at = now() - ${minutes} * interval '1 minute' where id = ${id}`;
   /** A session that is executed by nobody. */
-  async function stuck(app = world.app) {
+  async function stuck(app = world.app, poll: 'standing' | number = 503) {
     world.work();
-    world.maker.plan('Make slow', { polls: ['standing'] });
+    world.maker.plan('Make slow', { polls: [poll] });
     const id = await executing(step('fast', 'image'), copyStep(), step('slow', 'image'));
     await eventually('what can be done is done', async () => {
       const session = await world.see(ann, id);
@@ -378,6 +378,20 @@ describe('a session in which nothing happens', () => {
     expect((await told())[0]!.data).toEqual({ name: 'slow', state: 'running', progress: expect.any(Number) });
     await sweep();
     expect((await world.see(ann, id)).state).toBe('executing');
+  }, 60_000);
+
+  test('is not one whose media job goes on without saying how far it is [DS1]', async () => {
+    const { id, sweep } = await stuck(world.app, 'standing');
+    await eventually('the job was polled', async () => world.maker.jobs('Make slow').at(-1)!.polls > 1);
+    await untouched(id, 16);
+    await eventually(
+      'the session is touched by a poll',
+      async () =>
+        (await db.sql`select from runs where id = ${id} and touched_at > now() - interval '1 minute'`).length > 0,
+    );
+    await sweep();
+    expect((await world.see(ann, id)).state).toBe('executing');
+    expect(await db.sql`select from run_events where run_id = ${id} and kind = 'progress'`).toEqual([]);
   }, 60_000);
 
   test('for as long as the setting says is taken back, also where its plan is still made [DS2]', async () => {
