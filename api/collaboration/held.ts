@@ -210,7 +210,8 @@ export async function change(
 /** What the document says. On the way it loses what was deleted. */
 export async function read({ documents, updates }: Held): Promise<Contents> {
   const was = updates.state;
-  const built = await documents.worker.run('read', { state: was });
+  const built = await documents.worker.run('read', { state: was, withDeleted: !updates.knowsDeleted });
+  if (built.deleted) updates.learnDeleted(was, built.deleted);
   updates.compact(was, built.state);
   return built.contents;
 }

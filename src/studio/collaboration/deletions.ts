@@ -33,6 +33,16 @@ function boundsOf(ranges: readonly (readonly [start: number, end: number])[]): n
   return bounds;
 }
 
+/** The same of each client, in a form that is handed from one thread to another at once. */
+export type DeletedBounds = ReadonlyMap<number, Float64Array>;
+export const deletedBounds = (deleted: Deleted): DeletedBounds =>
+  new Map(
+    [...deleted].map(([client, ranges]) => [
+      client,
+      Float64Array.from(boundsOf(ranges.filter(({ len }) => len > 0).map(({ clock, len }) => [clock, clock + len]))),
+    ]),
+  );
+
 const rangesOf = (bounds: readonly number[]): [number, number][] =>
   Array.from({ length: bounds.length / 2 }, (_, n) => [bounds[2 * n]!, bounds[2 * n + 1]!]);
 
@@ -44,8 +54,8 @@ export function areWithin(deleted: Deleted, clocks: ReadonlyMap<number, number>)
 }
 
 /** The deleted ranges of a document, so that an update is judged without reading the document. */
-export function openDeletions(deleted: Deleted) {
-  const boundsBy = new Map<number, number[]>();
+export function openDeletions(deleted: DeletedBounds) {
+  const boundsBy = new Map([...deleted].map(([client, bounds]) => [client, Array.from(bounds)]));
 
   function add(more: Deleted): void {
     for (const [client, all] of more) {
@@ -61,8 +71,6 @@ export function openDeletions(deleted: Deleted) {
       }
     }
   }
-  add(deleted);
-
   return {
     add,
     /** Says whether every deletion of `some` is here. */

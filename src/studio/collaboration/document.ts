@@ -2,6 +2,7 @@ import * as Y from 'yjs';
 import { htmlOf, readBlocks } from './blocks.ts';
 import { asWritten, canonical, type Contents, plainJson } from './contents.ts';
 import { blocksOf, htmlOfNodes, nodeOf, rewriteNode } from './fragment.ts';
+import { type DeletedBounds, deletedBounds } from './deletions.ts';
 import { mergeLists } from './three-way.ts';
 
 const partsOf = (doc: Y.Doc) => ({
@@ -42,9 +43,20 @@ export function sowDocument({ content, settings, media, plan = {} }: Contents): 
 }
 
 /** What a document holds, and the same document without what was deleted; every id is kept. */
-export function readDocument(state: Uint8Array): { contents: Contents; state: Uint8Array } {
+export interface ReadDocument {
+  contents: Contents;
+  /** The same document without what was deleted. */
+  state: Uint8Array;
+  /** What is deleted, where that is asked for; undefined where deletions wait for parts that never came. */
+  deleted: DeletedBounds | undefined;
+}
+export function readDocument(state: Uint8Array, { withDeleted = false } = {}): ReadDocument {
   const doc = open(state);
-  return { contents: contentsOf(doc), state: Y.encodeStateAsUpdate(doc) };
+  const deleted =
+    withDeleted && !doc.store.pendingDs
+      ? deletedBounds(Y.createDeleteSetFromStructStore(doc.store).clients)
+      : undefined;
+  return { contents: contentsOf(doc), state: Y.encodeStateAsUpdate(doc), deleted };
 }
 
 export interface Merged {

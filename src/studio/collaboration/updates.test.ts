@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import * as Y from 'yjs';
 import { fc } from '../../../test/support/properties.ts';
-import { sowDocument } from './document.ts';
+import { readDocument, sowDocument } from './document.ts';
 import { MOST_BYTES, MOST_WAITING, openUpdates, UpdateRefused } from './updates.ts';
 
 const POST = ['content', 'settings', 'media'] as const;
@@ -96,6 +96,42 @@ describe('updates of a document', () => {
     const copy = new Y.Doc();
     Y.applyUpdate(copy, updates.state);
     expect(copy.getArray('media').toJSON()).toEqual(list.toJSON());
+  });
+
+  test('the first deletion reads nothing of a document whose deletions were told, with what came since', () => {
+    const doc = new Y.Doc();
+    const list = doc.getArray<number>('media');
+    for (let n = 0; n < 500; n += 1) list.insert(0, [n]); // each a part of its own
+    list.delete(3, 1);
+    const updates = openUpdates(Y.encodeStateAsUpdate(doc), POST);
+    const was = updates.state;
+    const told: Uint8Array[] = [];
+    doc.on('update', (update: Uint8Array) => told.push(update));
+    doc.transact(() => {
+      list.insert(0, [500]);
+      list.delete(7, 1);
+    });
+    const later = told.pop()!;
+    updates.add(later);
+    expect(updates.knowsDeleted).toBe(false);
+    updates.learnDeleted(was, readDocument(was, { withDeleted: true }).deleted!);
+    list.delete(9, 1);
+    const deletion = told.pop()!;
+    const decoder = Y.UpdateDecoderV1.prototype;
+    const { readInfo } = decoder;
+    let read = 0;
+    decoder.readInfo = function counted(this: Y.UpdateDecoderV1) {
+      read += 1;
+      return readInfo.call(this);
+    };
+    try {
+      expect(updates.add(deletion)).toEqual(new Set());
+      expect(updates.add(deletion)).toBeUndefined();
+    } finally {
+      decoder.readInfo = readInfo;
+    }
+    expect(read).toBe(0);
+    expect(updates.add(Y.encodeStateAsUpdate(doc))).toBeUndefined(); // all of its deletions are known
   });
 
   test('more parts that wait for others than are kept are refused, until those come', () => {

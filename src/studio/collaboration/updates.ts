@@ -1,5 +1,5 @@
 import * as Y from 'yjs';
-import { areWithin, type Deletions, openDeletions } from './deletions.ts';
+import { areWithin, type DeletedBounds, deletedBounds, type Deletions, openDeletions } from './deletions.ts';
 
 /** What an update may not hold; the sentence goes to the client. */
 export class UpdateRefused extends Error {
@@ -96,8 +96,11 @@ export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
     return known();
   };
   const known = () => (clocks ??= Y.decodeStateVector(stateVector()));
-  /** Read from the document once, by the first update that deletes only or is here already; `add` keeps it. */
-  const deleted = () => (deletions ??= openDeletions(Y.decodeUpdate(all()).ds.clients));
+  /**
+   * Read from the document once, by the first update that deletes only or is here already, where `learnDeleted` was not
+   * told before; `add` keeps it.
+   */
+  const deleted = () => (deletions ??= openDeletions(deletedBounds(Y.decodeUpdate(all()).ds.clients)));
   const brings = ({ clients, deleted: ranges }: ReturnType<typeof judge>) =>
     clients.size > 0 || !deleted().hold(ranges);
 
@@ -162,6 +165,19 @@ export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
     /** Says whether an update holds something that is not there; throws as `add` does. */
     isNew(update: Uint8Array): boolean {
       return brings(judge(update, fresh(), roots));
+    },
+    get knowsDeleted() {
+      return deletions !== undefined;
+    },
+    /**
+     * Is told what is deleted in the document as it was: it is read in another thread, since a document of many small
+     * parts would hold this one up for a second. What came since is read here.
+     */
+    learnDeleted(was: Uint8Array, bounds: DeletedBounds): void {
+      if (parts[0] !== was || deletions) return;
+      const known = openDeletions(bounds);
+      for (const part of parts.slice(1)) known.add(Y.decodeUpdate(part).ds.clients);
+      deletions = known;
     },
     /** Puts a smaller form of the document as it was in its place; what came since stays. */
     compact(was: Uint8Array, smaller: Uint8Array): void {
