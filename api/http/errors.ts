@@ -19,6 +19,22 @@ function errorBody(error: AppError, requestId: string, frontendUrl: string): Rec
   };
 }
 
+/**
+ * The places of a refusal, as JSON pointers with `*` for any element, whose text comes from outside: what a provider says of a call that failed, and the name of a
+ * channel, wherever it stands. Sentences of our own stay as they are, for they say how to mend the call.
+ */
+export function placesOfOthers({ code, name, message, errors }: Readonly<Record<string, unknown>>): string[] {
+  if (code === 'provider_failed') return ['/message', '/msg', '/name', '/errors/*/message'];
+  if (typeof name !== 'string' || name === '') return [];
+  const hasName = (words: unknown) => typeof words === 'string' && words.includes(name);
+  const faults = Array.isArray(errors) ? (errors as readonly { message?: unknown }[]) : [];
+  return [
+    '/name',
+    ...(hasName(message) ? ['/message', '/msg'] : []),
+    ...faults.flatMap((fault, n) => (hasName(fault.message) ? [`/errors/${n}/message`] : [])),
+  ];
+}
+
 const OAUTH_CODES: Readonly<Record<number, string>> = {
   401: 'invalid_client',
   402: 'access_denied',

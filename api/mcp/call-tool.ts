@@ -1,5 +1,6 @@
+import { noteAround } from '../../src/platform/audit/index.ts';
 import { asCallerError } from '../../src/platform/db/index.ts';
-import { AppError, isId, newId, parse } from '../../src/platform/kernel/index.ts';
+import { AppError, isId, parse } from '../../src/platform/kernel/index.ts';
 import { auditActor } from '../http/audit-actor.ts';
 import { programOf } from '../http/program.ts';
 import type { Room } from '../http/route.ts';
@@ -41,23 +42,17 @@ export async function callTool(caller: McpCaller, tool: AnyTool, given: Given): 
 }
 
 /**
- * Notes a call that may write before it is made, and its outcome after it: a call whose outcome is not there was cut
- * off, and may have had its effect. Nothing of the input is noted but the id that it names.
+ * Notes a call that may write, and its outcome: an agent that hears of a failure calls again. Nothing of the input is
+ * noted but the id that it names.
  */
-async function audited<T>(
-  caller: McpCaller,
-  tool: AnyTool,
-  { input, client }: Given,
-  work: () => Promise<T>,
-): Promise<T> {
+function audited<T>(caller: McpCaller, tool: AnyTool, { input, client }: Given, work: () => Promise<T>): Promise<T> {
   const { rooms, principal, request } = caller.call;
-  const act = newId();
   const common = {
     credential: programOf(principal) ?? '',
     ...(principal.program && { program: principal.program }),
     client,
   };
-  const note = (detail: Record<string, string>) =>
+  const note = (detail: Readonly<Record<string, string>>) =>
     rooms.audit.write(auditActor({ principal, request }), {
       orgId: principal.orgId,
       action: `agent.${tool.name}`,
@@ -65,17 +60,7 @@ async function audited<T>(
       resourceId: idIn(input),
       detail: { ...common, ...detail },
     });
-  await note({ act });
-  let result: T;
-  try {
-    result = await work();
-  } catch (error) {
-    await note({ ends: act, outcome: 'refused', code: asCallerError(error).code });
-    throw error;
-  }
-  // an agent that hears of a failure calls again: what was done is answered, and reads as cut off
-  await note({ ends: act, outcome: 'done' }).catch((error: unknown) => void noted(caller, tool.name, error));
-  return result;
+  return noteAround(note, work, (error) => void noted(caller, tool.name, error));
 }
 function idIn(input: unknown): string | null {
   const { id } = Object(input) as { id?: unknown };

@@ -1,3 +1,4 @@
+export { noteAround } from './around.ts';
 export { csvCells, csvLine } from './csv.ts';
 export { type AuditNote, AuditActor, writeAudit } from './write.ts';
 export { type Audit, openAudit } from './open.ts';

@@ -1,5 +1,6 @@
 import { invalidField } from '../kernel/index.ts';
 import { mailAddressOf, readContent } from './read.ts';
+export { markOutside } from './outside-marks.ts';
 export { outsideLine, outsideText, storableJson } from './outside-text.ts';
 export { decodePage, isHtml, readPageCard } from './page.ts';
 export { isKeptLink, isKeptName, mailAddressOf, readContent } from './read.ts';
