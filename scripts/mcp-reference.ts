@@ -1,5 +1,5 @@
 import { type Surface, SURFACES } from '../src/oauth-server/index.ts';
-import { inputSchemaOf } from '../api/mcp/schema.ts';
+import { inputSchemaOf } from '../api/http/openapi/strict-schema.ts';
 import type { AnyTool } from '../api/mcp/tool.ts';
 
 const inputsOf = ({ input }: AnyTool): string => {

@@ -1,11 +1,12 @@
 import { type Surface, SURFACES } from '../../src/oauth-server/index.ts';
-import { inputSchemaOf, outputSchemaOf } from './schema.ts';
+import { inputSchemaOf, outputSchemaOf } from '../http/openapi/strict-schema.ts';
 import type { AnyTool } from './tool.ts';
 import { tools } from './tools.ts';
 
 const namesOf = ({ name, alias }: AnyTool): string[] => (alias === undefined ? [name] : [name, alias]);
 
-const schemasOf = ({ input, output }: AnyTool) => ({
+/** What a tool takes and answers, for strict clients. */
+export const schemasOf = ({ input, output }: AnyTool) => ({
   inputSchema: inputSchemaOf(input),
   outputSchema: outputSchemaOf(output),
 });
@@ -43,12 +44,3 @@ export function listTools(surface: Surface) {
 /** The tool that a client means by a name or an alias. */
 export const findTool = (surface: Surface, name: unknown): AnyTool | undefined =>
   typeof name === 'string' ? byName.get(surface)!.get(name) : undefined;
-
-/** The surfaces of MCP with their tools, for programs that read the OpenAPI document (`x-mcp`). */
-export const describeMcp = () => ({
-  surfaces: SURFACES.map((name) => ({ name, path: `/${name}` })),
-  tools: tools.map((tool) => {
-    const { name, alias, title, description, surfaces, scope, permission } = tool;
-    return { name, alias, title, description, surfaces, scope, permission, ...schemasOf(tool) };
-  }),
-});

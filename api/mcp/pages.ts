@@ -18,7 +18,7 @@ export function fitting(items: readonly unknown[]): number {
   return over < 0 ? items.length : Math.max(over, 1);
 }
 
-interface Part<T> {
+export interface Part<T> {
   items: T[];
   nextCursor: string | null;
 }
@@ -37,12 +37,4 @@ export function partOf<T>(items: readonly T[], from: string | undefined): Part<T
   const rest = items.slice(start);
   const count = fitting(rest);
   return { items: rest.slice(0, count), nextCursor: count < rest.length ? String(start + count) : null };
-}
-
-/** The same from its end, in its order: each part stands before the one that was answered. */
-export function lastPartOf<T>(items: readonly T[], before: string | undefined): Part<T> {
-  const [end = items.length] = placeOf(before) ?? [];
-  const rest = items.slice(0, end);
-  const start = rest.length - fitting(rest.toReversed());
-  return { items: rest.slice(start), nextCursor: start > 0 ? String(start) : null };
 }

@@ -7,9 +7,12 @@ interface Prompt {
   name: string;
   title: string;
   description: string;
-  arguments: { name: string; description: string; required: boolean }[];
+  given: z.ZodObject<Record<string, z.ZodType<string | undefined>>>;
   textOf(given: Readonly<Record<string, string>>): string;
 }
+
+const Text = z.string().min(1).max(2_000);
+const NONE = z.strictObject({});
 
 const PROMPTS: Readonly<Record<Surface, readonly Prompt[]>> = {
   mcp: [
@@ -17,14 +20,10 @@ const PROMPTS: Readonly<Record<Surface, readonly Prompt[]>> = {
       name: 'plan_week',
       title: 'Plan a week',
       description: 'Plans posts of a week and stores them as drafts.',
-      arguments: [
-        { name: 'topic', description: 'What the posts are about.', required: true },
-        {
-          name: 'start',
-          description: 'First day of the week, such as 2026-09-07; the next Monday without it.',
-          required: false,
-        },
-      ],
+      given: z.strictObject({
+        topic: Text.describe('What the posts are about.'),
+        start: Text.optional().describe('First day of the week, such as 2026-09-07; the next Monday without it.'),
+      }),
       textOf: ({ topic = '', start }) =>
         `Plan posts for the week that begins ${start ?? 'on the next Monday'} about: ${topic}\n\n` +
         'List the channels with list_channels and read channel_schema of each network. Look at list_posts of that week, so that nothing is said twice. ' +
@@ -34,7 +33,7 @@ const PROMPTS: Readonly<Record<Surface, readonly Prompt[]>> = {
       name: 'explain_failures',
       title: 'Explain failures',
       description: 'Says why posts failed lately, and what to do.',
-      arguments: [],
+      given: NONE,
       textOf: () =>
         'Find the posts of the last 30 days with the state ERROR by list_posts, and call explain_failure for each. ' +
         'Group them by cause, and say for each group what I have to do and whether trying again is safe. Change nothing.',
@@ -43,10 +42,10 @@ const PROMPTS: Readonly<Record<Surface, readonly Prompt[]>> = {
       name: 'rewrite_for_channel',
       title: 'Rewrite a post for a channel',
       description: 'Rewrites a post so that it fits the rules of another channel.',
-      arguments: [
-        { name: 'post', description: 'Id of the post.', required: true },
-        { name: 'channel', description: 'Id of the channel.', required: true },
-      ],
+      given: z.strictObject({
+        post: Text.describe('Id of the post.'),
+        channel: Text.describe('Id of the channel.'),
+      }),
       textOf: ({ post = '', channel = '' }) =>
         `Read the post ${post} by get_post, and find the channel ${channel} in list_channels. Read channel_schema of its network. ` +
         'Rewrite the post so that it fits: length, tone, settings, files. Judge the result with preflight_post, show it to me, and create it as a draft when I agree.',
@@ -55,7 +54,7 @@ const PROMPTS: Readonly<Record<Surface, readonly Prompt[]>> = {
       name: 'review_queue',
       title: 'Review the queue',
       description: 'Checks the posts of the next days for faults.',
-      arguments: [],
+      given: NONE,
       textOf: () =>
         'List the posts of the next 14 days by list_posts. Check each for typing errors, dead references to dates, posts that say the same, ' +
         'and what its network does not take by channel_schema. Tell me what you would change, and change it by update_post only when I agree.',
@@ -66,7 +65,7 @@ const PROMPTS: Readonly<Record<Surface, readonly Prompt[]>> = {
       name: 'write_alt_texts',
       title: 'Write alternative texts',
       description: 'Writes alternative texts for pictures that have none.',
-      arguments: [{ name: 'folder', description: 'Only pictures of this folder.', required: false }],
+      given: z.strictObject({ folder: Text.optional().describe('Only pictures of this folder.') }),
       textOf: ({ folder }) =>
         `Find pictures without an alternative text by search_media with type image${folder ? ` and the folder ${folder}` : ''}. ` +
         'Look at each picture and write one sentence that says what can be seen. Show me the list, and store the texts by update_media when I agree.',
@@ -76,11 +75,15 @@ const PROMPTS: Readonly<Record<Surface, readonly Prompt[]>> = {
 
 /** The prompts of a surface as clients list them. */
 export const listPrompts = (surface: Surface) =>
-  PROMPTS[surface].map(({ name, title, description, arguments: given }) => ({
+  PROMPTS[surface].map(({ name, title, description, given }) => ({
     name,
     title,
     description,
-    arguments: given,
+    arguments: Object.entries(given.shape).map(([argument, schema]) => ({
+      name: argument,
+      description: schema.description,
+      required: !schema.isOptional(),
+    })),
   }));
 
 /**
@@ -90,11 +93,7 @@ export const listPrompts = (surface: Surface) =>
 export function promptOf(surface: Surface, name: string, given: unknown) {
   const prompt = PROMPTS[surface].find((one) => one.name === name);
   if (!prompt) return undefined;
-  const field = z.string().min(1).max(2_000);
-  const schema = z.strictObject(
-    Object.fromEntries(prompt.arguments.map((one) => [one.name, one.required ? field : field.optional()])),
-  );
-  const words = prompt.textOf(parse(schema, given ?? {}) as Record<string, string>); // each value is a text
+  const words = prompt.textOf(parse(prompt.given, given ?? {}) as Record<string, string>); // each value is a text
   return {
     description: prompt.description,
     messages: [{ role: 'user' as const, content: { type: 'text' as const, text: words } }],

@@ -2,8 +2,16 @@ import { z } from 'zod';
 import { explanationOf } from '../../resources/posts/explanation.ts';
 import { presentTimeline, Timeline } from '../../resources/posts/shape.ts';
 import { postId } from '../fields.ts';
-import { cursor, lastPartOf, nextCursor } from '../pages.ts';
+import { cursor, fitting, nextCursor, type Part, placeOf } from '../pages.ts';
 import { toolsOf } from '../tool.ts';
+
+/** A part of a list from its end, in its order: each stands before the one that was answered. */
+function lastPartOf<T>(items: readonly T[], before: string | undefined): Part<T> {
+  const [end = items.length] = placeOf(before) ?? [];
+  const rest = items.slice(0, end);
+  const start = rest.length - fitting(rest.toReversed());
+  return { items: rest.slice(start), nextCursor: start > 0 ? String(start) : null };
+}
 
 export const explainFailureTool = toolsOf('posts')({
   name: 'explain_failure',

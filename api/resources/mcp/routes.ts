@@ -1,4 +1,4 @@
-import { surfaceRoute } from '../../mcp/routes.ts';
+import { surfaceRoute } from './handlers.ts';
 
 export default [
   surfaceRoute('/mcp', 'mcp', 'Send messages to the MCP server for publishing'),

@@ -22,7 +22,7 @@ export default [
     output: 'text',
     answer: z.string(),
     async handle(call) {
-      const { sendToStream } = await import('../../mcp/streams.ts');
+      const { sendToStream } = await import('../sse/streams.ts');
       await sendToStream(call, call.query.sessionId, call.body);
       return 'Accepted';
     },

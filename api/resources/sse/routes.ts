@@ -22,14 +22,14 @@ export default [
     mediaType: 'text/event-stream',
     answer: z.string(),
     async handle(call) {
-      const { checkStream } = await import('../../mcp/streams.ts'); // the library is loaded by the first call
+      const { checkStream } = await import('./streams.ts'); // the library is loaded by the first call
       await checkStream(call);
       call.reply.header('content-type', 'text/event-stream; charset=utf-8');
       return ''; // to HEAD
     },
     present: (text) => text,
     async *events(call, gone) {
-      const { streamEvents } = await import('../../mcp/streams.ts');
+      const { streamEvents } = await import('./streams.ts');
       yield* streamEvents(call, gone);
     },
   }),

@@ -1,13 +1,13 @@
 import { addAbortListener } from 'node:events';
 import { Readable } from 'node:stream';
 import { deserialize, serialize } from 'node:v8';
-import { type Cache, openStreamSlots, type SlotHolder } from '../../src/platform/cache/index.ts';
-import { AppError, notFound, randomBase62 } from '../../src/platform/kernel/index.ts';
-import type { Principal, Reply } from '../http/route.ts';
-import type { ServerEvent } from '../http/server-events.ts';
-import { callerOf, checkMessage, type McpCaller, refusalOfMessage, type SurfaceCall } from './caller.ts';
-import { hasRepeatedId, type Message, type Messages, messagesOf } from './message.ts';
-import { answerMessages } from './server.ts';
+import { type Cache, openStreamSlots, type SlotHolder } from '../../../src/platform/cache/index.ts';
+import { AppError, notFound, randomBase62 } from '../../../src/platform/kernel/index.ts';
+import type { Principal, Reply } from '../../http/route.ts';
+import type { ServerEvent } from '../../http/server-events.ts';
+import { callerOf, checkMessage, type McpCaller, refusalOfMessage, type SurfaceCall } from '../../mcp/caller.ts';
+import { hasRepeatedId, type Message, type Messages, messagesOf } from '../../mcp/message.ts';
+import { answerMessages } from '../../mcp/server.ts';
 
 // The streams of legacy clients (HTTP with SSE, revision 2024-11-05; S198): each lives in one process, and its messages
 // may come to any. The cache knows whose a stream is, and takes messages to its process; that of one which was killed

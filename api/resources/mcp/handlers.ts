@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Surface } from '../../src/oauth-server/index.ts';
-import { routesOf } from '../http/route.ts';
+import type { Surface } from '../../../src/oauth-server/index.ts';
+import { routesOf } from '../../http/route.ts';
 import {
   callerOf,
   INVALID_REQUEST,
@@ -9,8 +9,8 @@ import {
   refusalOfMessage,
   ROOMS,
   type SurfaceCall,
-} from './caller.ts';
-import { bucketsOfMessages, hasRepeatedId, type Message, Messages, messagesOf } from './message.ts';
+} from '../../mcp/caller.ts';
+import { bucketsOfMessages, hasRepeatedId, type Message, Messages, messagesOf } from '../../mcp/message.ts';
 
 const route = routesOf(...ROOMS);
 
@@ -64,7 +64,7 @@ async function answerSurface(surface: Surface, call: SurfaceCall & { body: Messa
       reply.header('www-authenticate', `Bearer error="insufficient_scope", scope="${scope}"`);
     return JSON.stringify({ jsonrpc: '2.0', id, error });
   }
-  const { answerMessages } = await import('./server.ts'); // the library is loaded by the first call
+  const { answerMessages } = await import('../../mcp/server.ts'); // the library is loaded by the first call
   const { status, text } = await answerMessages(caller, body);
   reply.status(status);
   return text;
