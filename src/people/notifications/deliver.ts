@@ -8,7 +8,7 @@ import type { ConsoleLink } from './told.ts';
 import type { NotificationsDeps } from './deps.ts';
 import { mailOf } from './mail.ts';
 import type { PersonRow } from './people-store.ts';
-import { afterQuiet, mailWindow, waysOf, zoneOfPerson } from './rules.ts';
+import { afterQuiet, type MailWindow, mailWindow, QUIET, waysOf, zoneOfPerson } from './rules.ts';
 import { insertNotifications, type NewNotification } from './store.ts';
 import { insertLines, type WindowLine, openWindows, type WindowKey } from './window-store.ts';
 
@@ -29,7 +29,7 @@ export interface Notice {
   overrides?: boolean;
 }
 
-type Lined = WindowLine & { dueAt: number; isBurst: boolean };
+type Lined = WindowLine & MailWindow;
 /** What is to be written, collected over all notices. */
 interface Written {
   rows: NewNotification[];
@@ -93,20 +93,30 @@ function collectFor(
 const memberOf = ({ orgId, userId }: { orgId: string; userId: string }): string => `${orgId} ${userId}`;
 const keyOf = ({ userId, kind }: WindowKey): string => `${userId} ${kind}`;
 
-/** Collects lines in their windows; the first line of a burst leaves at once, and opens the window for those behind it. */
+/** The windows that a line may be collected in. */
+const windowsOf = (line: Lined): Lined[] => (line.endsQuiet === true ? [line, { ...line, kind: QUIET }] : [line]);
+
+/**
+ * Collects lines in their windows; the first line of a burst leaves at once, and opens the window for those behind it.
+ * Where that one ends with quiet hours, they wait with what these hold: it is one mail.
+ */
 async function sendOrCollect(
   deps: NotificationsDeps,
   tx: Sql,
   lines: readonly Lined[],
   people: ReadonlyMap<string, PersonRow>,
 ): Promise<void> {
-  const windows = new Map(lines.map((line) => [keyOf(line), line]));
+  const windows = new Map(lines.flatMap(windowsOf).map((window) => [keyOf(window), window]));
   const opened = await openWindows(tx, [...windows.values()]);
   const fresh = new Set(opened.filter(({ isNew }) => isNew).map(keyOf));
+  const ends = new Map(opened.map((window) => [keyOf(window), window.dueAt.getTime()]));
   const collected: WindowLine[] = [];
   const mails: Promise<Mail>[] = [];
   for (const line of lines) {
-    if (!line.isBurst || !fresh.delete(keyOf(line))) collected.push(line);
+    const key = keyOf(line);
+    // one that was opened earlier may end before they begin
+    const endsQuiet = line.endsQuiet === true && ends.get(key) === line.dueAt;
+    if (!line.isBurst || !fresh.delete(key)) collected.push(endsQuiet ? { ...line, kind: QUIET } : line);
     else mails.push(mailOfLine(deps, line, people.get(memberOf(line))!));
   }
   if (collected.length > 0) await insertLines(tx, collected);

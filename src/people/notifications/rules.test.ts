@@ -97,7 +97,9 @@ describe('mailWindow', () => {
       dueAt: at('2026-01-06T15:00:00Z'),
       isBurst: false,
     });
-    expect(window('post_failed', 'Daily', { from: '12:05', to: '15:00' })?.dueAt).toBe(at('2026-01-06T15:00:00Z'));
+    const burst = (from: string) => window('post_failed', 'Daily', { from, to: '15:00' });
+    expect(burst('12:05')).toMatchObject({ dueAt: at('2026-01-06T15:00:00Z'), isBurst: true, endsQuiet: true });
+    expect(burst('12:11')).toMatchObject({ dueAt: at('2026-01-06T12:10:00Z'), isBurst: true, endsQuiet: false });
   });
 });
 

@@ -82,17 +82,30 @@ export function windowEnd(
   return afterQuiet(digest === 'Instant' ? now : digestEnd(digest, now, zone), quietHours, zone);
 }
 
-/** When a mail of a category leaves: `burst`: at once, unless one has just gone; undefined: never. */
+/** The kind of the window of mails that wait for the end of quiet hours. */
+export const QUIET = 'quiet';
+
+/** Where a mail is collected until the instant `dueAt`. */
+export interface MailWindow {
+  kind: string;
+  dueAt: number;
+  /** It leaves at once, unless one has just gone. */
+  isBurst: boolean;
+  /** Of a burst whose end lies in quiet hours: what follows its first mail waits with all else for theirs. */
+  endsQuiet?: boolean;
+}
+
+/** When a mail of a category leaves; undefined: never. */
 export function mailWindow(
   { digest, quietHours }: Preferences,
   { orgId, category, now, zone }: { orgId: string; category: string; now: number; zone: PersonZone },
-): { kind: string; dueAt: number; isBurst: boolean } | undefined {
+): MailWindow | undefined {
   if (CATEGORIES[category]?.isInDigest === true && digest !== 'Instant') {
     if (digest === 'Never') return undefined;
     return { kind: 'digest', dueAt: afterQuiet(digestEnd(digest, now, zone), quietHours, zone), isBurst: false };
   }
   const quietEnd = afterQuiet(now, quietHours, zone);
-  if (quietEnd > now) return { kind: 'quiet', dueAt: quietEnd, isBurst: false };
+  if (quietEnd > now) return { kind: QUIET, dueAt: quietEnd, isBurst: false };
   const dueAt = afterQuiet(now + BURST_MS, quietHours, zone);
-  return { kind: `burst ${orgId} ${category}`, dueAt, isBurst: true };
+  return { kind: `burst ${orgId} ${category}`, dueAt, isBurst: true, endsQuiet: dueAt > now + BURST_MS };
 }

@@ -16,11 +16,11 @@ export interface WindowLine extends WindowKey {
 }
 
 /**
- * Opens windows that are not open, and answers which it opened; all of them stay open until the commit. They are locked
- * in order of person and kind.
+ * Opens windows that are not open, and answers which it opened and when each ends; all of them stay open until the
+ * commit. They are locked in order of person and kind.
  */
 export const openWindows = (sql: Sql, windows: readonly (WindowKey & { dueAt: number })[]) => sql<
-  (WindowKey & { isNew: boolean })[]
+  (WindowKey & { isNew: boolean; dueAt: Date })[]
 >`/* all orgs */
   insert into notification_windows as w (user_id, kind, due_at)
   select *
@@ -29,7 +29,7 @@ export const openWindows = (sql: Sql, windows: readonly (WindowKey & { dueAt: nu
   order by user_id, kind
   on conflict (user_id, kind) do update
     set due_at = least(w.due_at, excluded.due_at)
-  returning user_id as "userId", kind, xmax = 0 as "isNew"`;
+  returning user_id as "userId", kind, due_at as "dueAt", xmax = 0 as "isNew"`;
 
 /** A window of a person, with what its end follows from. */
 interface OpenWindow {

@@ -103,6 +103,8 @@ export function openNotices() {
     const due = afterQuiet(person, at + BURST + 1);
     const { window, isNew } = open(person, `burst ${line.org.id} ${line.category}`, due);
     if (isNew) mails.push({ at, to: person.email, subject: line.title, titles: [line.title] });
+    // what ends with quiet hours is in the mail of these
+    else if (due > at + BURST + 1 && window.due === due) open(person, 'quiet', due).window.lines.push(line);
     else window.lines.push(line);
   }
   function push(at: number, person: Person, line: Line): void {

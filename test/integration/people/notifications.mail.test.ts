@@ -214,45 +214,6 @@ describe('digests', () => {
     expect(await headings()).toEqual(['Your digest: 5 notifications']);
   });
 });
-describe('quiet hours', () => {
-  test('hold mails and pushes, which leave as one each at their end; rows do not wait', async () => {
-    const token = await world.device(ann);
-    await world.wish(ann, { quietHours: span(-2, 2), categories: { post_published: { push: true } } });
-    await hear(3);
-    expect([(await world.rowsOf(ann)).length, await headings(), await world.pushesTo(ann)]).toEqual([3, [], []]);
-    const [first, second] = await windows();
-    expect([first!.kind, second!.kind].toSorted()).toEqual(['quiet', 'quiet-push']);
-    expect(Math.abs(first!.dueAt.getTime() - Date.now() - 2 * 3_600_000)).toBeLessThan(120_000);
-    await world.closeWindows();
-    expect(await headings()).toEqual(['Published posts: 3']);
-    expect(await world.pushesTo(ann)).toMatchObject([{ title: 'Published posts: 3' }]);
-    await ann.client.delete('/notifications/push-tokens', { token });
-  });
-  test('that are not now hold nothing, and null ends them', async () => {
-    await world.wish(ann, { quietHours: span(2, 4) });
-    expect((await ann.client.get('/notifications/preferences')).body.quietHours).toEqual(span(2, 4));
-    await hear(1);
-    expect(await headings()).toHaveLength(1);
-    await world.sql`update user_profiles set notification_preferences = ${world.sql.json({ quietHours: span(-2, 4) })}`;
-    await hear(2);
-    expect(await headings()).toHaveLength(1);
-    await world.wish(ann, { quietHours: null });
-    expect((await ann.client.get('/notifications/preferences')).body.quietHours).toBeNull();
-    await world.closeWindows(() => undefined); // what waited for their end
-    expect(await headings()).toHaveLength(2);
-  });
-  test.each([
-    [{ quietHours: { from: '24:00', to: '07:00' } }, 'quietHours.from'],
-    [{ quietHours: { from: '22:00' } }, 'quietHours.to'],
-    [{ quietHours: { from: '22:00', to: '22:00' } }, 'quietHours.to'],
-    [{ quietHours: { from: '22:00', to: '07:00', zone: 'UTC' } }, 'quietHours.zone'],
-    [{ quietHours: 'night' }, 'quietHours'],
-  ])('refuse %j by name', async (change, field) => {
-    const { status, body } = await ann.client.put('/notifications/preferences', change);
-    expect([status, body.errors?.[0]?.field]).toEqual([400, field]);
-  });
-});
-
 describe('mails that nobody can refuse', () => {
   test('leave whatever their reader has chosen, and are in no list [NO32, NO33]', async () => {
     const email = `${newId()}@example.com`;
