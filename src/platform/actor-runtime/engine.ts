@@ -41,6 +41,8 @@ export interface ReminderCounts {
  */
 export interface Engine {
   readonly name: 'embedded' | 'dapr';
+  /** No other process works on the database: what this one did not write is not there. */
+  readonly isAlone: boolean;
   /** Size as JSON, in bytes, that the inputs of one batch should not exceed; undefined where nothing is copied. */
   readonly batchBytes?: number | undefined;
   /**

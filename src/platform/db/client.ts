@@ -1,6 +1,7 @@
 import postgres from 'postgres';
 import { ARRAY_TYPES } from './arrays.ts';
 import { type ConnectionLines, openConnectionLines, watched } from './frozen.ts';
+import { openOwnCommits, type OwnCommits, tellTransactions } from './own-commits.ts';
 
 /** The client or a transaction: what a store function takes first. */
 export type Sql = postgres.ISql;
@@ -28,6 +29,7 @@ export interface DatabaseOptions {
 const PADDING = '-'.repeat(1_024);
 
 const linesOf = new WeakMap<Database, ConnectionLines>();
+const commitsOf = new WeakMap<Database, OwnCommits>();
 
 /** Opens the pool. Connections are made when first needed, and again after the database was away. */
 export const openDatabase = ({
@@ -49,8 +51,11 @@ export const openDatabase = ({
     connection: { application_name: PADDING, APPLICATION_NAME: applicationName, timezone: 'UTC' },
     ...(onStatement && { debug: (_connection: number, text: string) => onStatement(text) }),
   } as postgres.Options<{}>);
-  const database = watched(sql, lines);
+  const commits = openOwnCommits();
+  tellTransactions(sql, commits);
+  const database = watched(sql, lines, commits.ended);
   linesOf.set(database, lines);
+  commitsOf.set(database, commits);
   return database;
 };
 
@@ -70,6 +75,13 @@ export function openSession(sql: Database, onClose: () => void): Database {
   const lines = linesOf.get(sql);
   return lines ? watched(session, lines) : session;
 }
+
+/**
+ * Calls back once, when a statement of this client that has `text` in it, or any transaction, ended after now: it may
+ * have written what the caller waits for. Of a session beside it nothing is told.
+ */
+export const onNextCommit = (sql: Database, text: string, told: () => void): Disposable =>
+  commitsOf.get(sql)!.next({ text, told });
 
 /** SQLSTATE 23503, 23001: a row that others refer to was to be deleted. */
 export const isReferenced = (error: unknown): boolean =>

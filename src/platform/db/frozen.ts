@@ -17,6 +17,8 @@ interface Query {
   resolve(result: unknown): void;
   reject(error: unknown): void;
   state: { pid: number | null } | null;
+  /** Its text, once it was sent. */
+  string?: string;
 }
 interface Heard {
   bytes: number;
@@ -86,9 +88,13 @@ export function openConnectionLines(): ConnectionLines {
 
 /**
  * The client with every statement watched: one that the server does not work on, though it was sent, ends the silent
- * connections.
+ * connections. `ended` is told of each, before whoever sent it.
  */
-export function watched(sql: postgres.Sql, lines: ConnectionLines): postgres.Sql {
+export function watched(
+  sql: postgres.Sql,
+  lines: ConnectionLines,
+  ended: (text: string | undefined) => void = () => {},
+): postgres.Sql {
   const waiting = new Map<Query, number>();
   let timer: NodeJS.Timeout | undefined;
   let checking = false;
@@ -171,11 +177,13 @@ export function watched(sql: postgres.Sql, lines: ConnectionLines): postgres.Sql
     waiting.set(query, performance.now());
     query.resolve = (result) => {
       waiting.delete(query);
+      ended(query.string);
       resolve(result);
     };
     query.reject = (error) => {
       waiting.delete(query);
       if (query.state?.pid && Object(error).code === 'CONNECTION_CLOSED') lines.cut.add(query.state.pid);
+      ended(query.string);
       reject(error);
     };
     timer ??= setInterval(tick, TICK_MS).unref();

@@ -22,6 +22,7 @@ export {
   isReferenced,
   isUniqueViolation,
   type Json,
+  onNextCommit,
   openDatabase,
   openSession,
   type Sql,

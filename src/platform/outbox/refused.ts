@@ -1,7 +1,8 @@
 import type { Bus } from '../actor-runtime/index.ts';
 import type { Database, Sql } from '../db/index.ts';
 import { type FactRow } from './store.ts';
-import { type Listener, parsedFact } from './listeners.ts';
+import { parsedFact } from './hear.ts';
+import type { Listener } from './listener.ts';
 
 /** Counts the facts that were set aside, each for each listener that could not hear it. */
 export async function countRefused(sql: Database): Promise<number> {

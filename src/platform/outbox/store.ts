@@ -27,6 +27,8 @@ export interface Batch {
   to: Cursor;
   seen: number;
   rows: readonly FactRow[];
+  /** There are facts that this look may not see, as a transaction that began before them still runs. */
+  isBehind: boolean;
   /** What every cursor is past, when the look has deleted it. */
   deletedBelow: string | undefined;
 }
@@ -36,6 +38,7 @@ interface Looked extends FactRow {
   after: string;
   floor: string | null;
   seen: number;
+  isBehind: boolean;
   last: string | null;
 }
 interface Look {
@@ -131,6 +134,7 @@ export async function findBatch(
       c.id as after,
       ${deletes ? sql`(select since from slowest)` : sql`null`} as floor,
       page.seen,
+      exists (select from outbox where txid >= (select until from cursor)) as "isBehind",
       case when page.beyond is not null then page.last end as last,
       o.id,
       o.org_id as "orgId",
@@ -148,11 +152,12 @@ export async function findBatch(
     order by o.id`;
   const [first] = rows;
   if (!first) return undefined;
-  const { since, until, after, floor, seen, last } = first;
+  const { since, until, after, floor, seen, last, isBehind } = first;
   return {
     from: { since, until, id: after },
     to: last === null ? { since: until, until, id: '0' } : { since, until, id: last },
     seen,
+    isBehind,
     rows: rows.filter(({ id }: { id: string | null }) => id !== null),
     deletedBelow: floor ?? undefined,
   };

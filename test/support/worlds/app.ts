@@ -48,6 +48,7 @@ const refused = () => Promise.reject(new AppError('unavailable', 'No actors here
 /** As where the engine is away: every call is refused, and nothing waits. */
 export const noEngine: EngineAndBus = {
   engine: {
+    isAlone: false,
     name: 'embedded',
     invoke: refused,
     remind: refused,

@@ -84,6 +84,7 @@ export async function openDaprEngine(options: DaprEngineOptions): Promise<DaprEn
 
   return {
     name: 'dapr',
+    isAlone: false,
     batchBytes: 1_000_000,
     bus,
     async invoke(to, method, input) {

@@ -70,6 +70,7 @@ export async function openEmbeddedEngine({
 
   return {
     name: 'embedded',
+    isAlone: true,
     invoke(to, method, input) {
       try {
         checkAddress(to);
