@@ -1,6 +1,7 @@
 import type { Billing } from '../entitlements/index.ts';
 import type { BrandKits } from '../library/brand-kits/index.ts';
 import type { MediaRoom } from '../library/media/index.ts';
+import type { Engine } from '../platform/actor-runtime/index.ts';
 import type { Cache } from '../platform/cache/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
@@ -29,6 +30,7 @@ export interface StudioNeeds {
   clock: Clock;
   cache: Cache;
   incarnation: string;
+  engine: Pick<Engine, 'isAlone'>;
   logs: Logs;
   billing: Billing;
   providers: Providers;
@@ -50,6 +52,7 @@ export async function openStudioWing({
   clock,
   cache,
   incarnation,
+  engine,
   logs,
   billing,
   providers,
@@ -94,6 +97,7 @@ export async function openStudioWing({
       backendUrl: config.http.backendUrl,
       signingKey: hmacHex(config.secrets.jwt, 'callbacks of media jobs'),
       retentionDays: config.retention.mediaJobs,
+      isAlone: engine.isAlone,
     }),
   );
   const runs = opened.use(

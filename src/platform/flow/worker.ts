@@ -9,8 +9,8 @@ export interface WorkerOptions<Row> {
   /** Takes at most `limit` rows that are due, for a lease. */
   claim(limit: number): Promise<readonly Row[]>;
   work(row: Row): Promise<void>;
-  /** Between two looks when less was due than there was room for. */
-  restMs: number;
+  /** Between two looks when less was due than there was room for; asked after each, where that changes. */
+  restMs: number | (() => number);
   /**
    * Rows that are claimed before there is a place for them, so that no place waits for a claim; none by default. Those
    * that found no place within `forMs`, and those that are left at the end, are not worked on: `release`, which never
@@ -69,7 +69,7 @@ export function startWorker<Row>({
 
   const loop = startLoop({
     clock,
-    restMs,
+    restMs: AFTER_FAILURE_MS,
     async round() {
       startWaiting();
       const free = room();
@@ -79,7 +79,8 @@ export function startWorker<Row>({
       const rows = await claim(free);
       waiting.push(...rows.map((row) => ({ row, until })));
       startWaiting();
-      return rows.length < free ? restMs : 0;
+      if (rows.length === free) return 0;
+      return typeof restMs === 'number' ? restMs : restMs();
     },
     onError(error) {
       onClaimError(error);

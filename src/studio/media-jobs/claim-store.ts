@@ -27,14 +27,15 @@ const claimed = (sql: Sql, { incarnation, leaseMs }: Claimer): Fragment => sql`
 
 /**
  * Claims steps that are due, of each provider as many as there is room for, the longest due first. A step whose lease
- * is over is due again: its process is gone. `isWaiting`: there are jobs to be submitted.
+ * is over is due again: its process is gone. `isWaiting`: there are jobs to be submitted; `isOpen`: there are jobs that
+ * some step of is to come.
  */
 export async function claimSteps(
   sql: Sql,
   claimer: Claimer,
   lanes: readonly Lane[],
-): Promise<{ jobs: ClaimedJob[]; isWaiting: boolean }> {
-  const rows = await sql<(ClaimedJob & { isWaiting: boolean })[]>`
+): Promise<{ jobs: ClaimedJob[]; isWaiting: boolean; isOpen: boolean }> {
+  const rows = await sql<(ClaimedJob & { isWaiting: boolean; isOpen: boolean })[]>`
     /* all orgs */
     with lanes as (${lanesOf(sql, lanes)}
     ), due as (
@@ -62,10 +63,12 @@ export async function claimSteps(
         select
         from media_jobs
         where state = 'queued' and submitted_at is null and next_at <= now()
-      ) as "isWaiting"
+      ) as "isWaiting",
+      exists (select from media_jobs where next_at is not null and submitted_at is not null)
+        or exists (select from media_jobs where state = 'queued' and submitted_at is null) as "isOpen"
     from (select 1) always
     left join claimed c on true`;
-  return { jobs: rows.filter(({ id }) => id !== null), isWaiting: rows[0]!.isWaiting };
+  return { jobs: rows.filter(({ id }) => id !== null), isWaiting: rows[0]!.isWaiting, isOpen: rows[0]!.isOpen };
 }
 
 /** Serializes submits over all processes, so that none passes the number of jobs that an organization may have. */

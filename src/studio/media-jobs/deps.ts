@@ -30,6 +30,8 @@ export interface MediaJobsOptions {
   /** Signs the addresses at which providers say that they are done. */
   signingKey: string;
   retentionDays: number;
+  /** No other process makes or changes jobs. */
+  isAlone: boolean;
 }
 
 /** What the use cases are handed. */

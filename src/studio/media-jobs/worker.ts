@@ -10,13 +10,16 @@ const PER_PROVIDER = 64;
 const OPENED_MS = 2_000;
 /** Between two looks at what is due. */
 export const REST_MS = 500;
+/** The same while no job is open, where this process alone makes jobs: the first one wakes it. */
+const QUIET_MS = 10_000;
 
 /** Works on media jobs that are due, until it is disposed of: what is under way then is left to others. */
 export function startJobs(deps: MediaJobsDeps, restMs: number = REST_MS): AsyncDisposable & { wake(): void } {
-  const { sql, clock, log, claimer, held } = deps;
+  const { sql, clock, log, claimer, held, isAlone } = deps;
   const atWork = (providerId: string) => held.all().filter((job) => job.providerId === providerId).length;
   const providerIds = [...new Set(deps.providers.list('media').map(({ id }) => id))];
 
+  let isQuiet = false;
   let openedAt = clock.monotonic();
   let round: StepDeps = { ...deps, open: openOnce(deps) };
 
@@ -32,7 +35,8 @@ export function startJobs(deps: MediaJobsDeps, restMs: number = REST_MS): AsyncD
         return free > 0 ? [{ providerId, free }] : [];
       });
     const since = clock.monotonic();
-    const { jobs, isWaiting } = await claimSteps(sql, claimer, lanes());
+    const { jobs, isWaiting, isOpen } = await claimSteps(sql, claimer, lanes());
+    isQuiet = isAlone && !isOpen;
     jobs.forEach((job) => held.take(job, since));
     const before = clock.monotonic();
     const submits = isWaiting ? await claimSubmits(sql, claimer, lanes()) : [];
@@ -43,7 +47,7 @@ export function startJobs(deps: MediaJobsDeps, restMs: number = REST_MS): AsyncD
   const worker = startWorker<Awaited<ReturnType<typeof claim>>[number]>({
     clock,
     concurrency: providerIds.length * PER_PROVIDER,
-    restMs,
+    restMs: () => (isQuiet ? QUIET_MS : restMs),
     claim,
     async work({ job, deps: stepDeps }) {
       const isFull = atWork(job.providerId) >= PER_PROVIDER;

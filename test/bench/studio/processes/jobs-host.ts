@@ -29,6 +29,7 @@ const room = openMediaJobs({
   backendUrl: context.config.http.backendUrl,
   signingKey: 'unused',
   retentionDays: 1,
+  isAlone: false,
 });
 const ORGS = 100;
 const nobody = { userId: null, impersonatorId: null, ip: null };

@@ -20,6 +20,7 @@ const room = openMediaJobs(
     backendUrl: context.config.http.backendUrl,
     signingKey: 'unused',
     retentionDays: 1,
+    isAlone: false,
   },
   { leaseMs, restMs: 50 },
 );
