@@ -3,14 +3,27 @@ import type { Actors } from '../../src/platform/actor-runtime/index.ts';
 import { AppError, systemClock } from '../../src/platform/kernel/index.ts';
 import { quietLog } from '../../test/support/worlds/quiet-log.ts';
 import { type ReconcilerOptions, startReconciler } from './reconciler.ts';
+import type { ScanName } from './scans.ts';
+
+const EVERY_SCAN: ReadonlySet<ScanName> = new Set([
+  'takeOver',
+  'wakeOverdue',
+  'enter',
+  'askAgain',
+  'deliver',
+  'goOn',
+  'follow',
+]);
 
 /** A reconciler over scans that find nothing, but for those in `found`, and that are counted by their names. */
 function reconciler({
   found = {},
   fails,
+  signed = EVERY_SCAN,
 }: {
   found?: Record<string, unknown[]>;
   fails?: { scan: string; error: Error };
+  signed?: ReadonlySet<ScanName>;
 }) {
   const asked: string[] = [];
   const woken: string[] = [];
@@ -27,6 +40,7 @@ function reconciler({
     posts: { sweeps: { ...sweeps, enter: async () => 0 } },
     followUps: { overdueFollowUps: scan('followUps') as ReconcilerOptions['followUps']['overdueFollowUps'] },
     webhooks: { overdue: scan('webhooks') as ReconcilerOptions['webhooks']['overdue'] },
+    signs: async () => signed,
     actors: ((_: unknown, id: string) => ({ wake: async () => void woken.push(id) })) as unknown as Actors,
     remind: () => Promise.reject(new AppError('unavailable', 'The scheduler is away')),
     lease: { held: async () => true, release: async () => {} },
@@ -74,4 +88,14 @@ test('after the database was away hosts have the time of a silence to say that t
   fails.scan = '';
   expect(await one.sweep()).toEqual(['overdue', 'unasked', 'webhooks', 'pending']);
   expect(await one.sweep()).toEqual(ALL);
+});
+
+test('a scan without a sign is not made, but behind one that found something', async () => {
+  await using one = reconciler({ signed: new Set<ScanName>(['askAgain']) });
+  expect(await one.sweep()).toEqual(['unasked']);
+  await using other = reconciler({
+    signed: new Set<ScanName>(['askAgain']),
+    found: { unasked: [{ ...post, detail: 'processing' }] },
+  });
+  expect(await other.sweep()).toEqual(['unasked', 'webhooks', 'pending', 'followUps']);
 });

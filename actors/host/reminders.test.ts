@@ -58,6 +58,7 @@ async function reconcile(look: (port: string) => unknown[]) {
         enter: async () => look('enter').length,
       } as unknown as ReconcilerOptions['posts']['sweeps'],
     },
+    signs: async () => new Set(['takeOver', 'wakeOverdue', 'enter', 'askAgain', 'deliver', 'goOn', 'follow'] as const),
     followUps: { overdueFollowUps: port('overdueFollowUps') } as ReconcilerOptions['followUps'],
     webhooks: { overdue: port('webhooks') } as ReconcilerOptions['webhooks'],
     actors: (({ type }: ActorContract) =>

@@ -1,6 +1,6 @@
 import type { Context } from '../../src/context.ts';
 import { createHost, type Host } from '../../src/platform/actor-runtime/index.ts';
-import { openLease } from '../../src/platform/db/index.ts';
+import { findTrue, openLease } from '../../src/platform/db/index.ts';
 import { atMost } from '../../src/platform/flow/index.ts';
 import { startListeners } from '../../src/platform/outbox/index.ts';
 import channel from '../channel/actor.ts';
@@ -19,6 +19,9 @@ const SWEEPER_LEASE_SECONDS = 120;
 const DRAIN_MS = 8_000;
 /** For all of the end: what still runs then waits for calls whose posts are written down. */
 const END_MS = 8_500;
+
+/** Between two looks for facts where nobody else writes any, and this process wrote none. */
+const QUIET_MS = 5_000;
 
 /** Found by the scan that begins it: nothing was left behind. */
 const BEGUN_BY_SCANS: ReadonlySet<string> = new Set(['prepared', 'series']);
@@ -39,6 +42,20 @@ export interface ActorHost extends AsyncDisposable {
    * process that also has the API; disposing of it does this too.
    */
   leave(): Promise<void>;
+}
+
+/** Which scans of the reconciler may find something, in one statement. */
+function signsOf({ sql, posts, followUps, webhooks }: Pick<Context, 'sql' | 'posts' | 'followUps' | 'webhooks'>) {
+  const { takeOver, overdue, enter, unasked, pending } = posts.sweeps.signs();
+  return findTrue(sql, {
+    takeOver,
+    wakeOverdue: overdue,
+    enter,
+    askAgain: unasked,
+    deliver: webhooks.overdueSign(),
+    goOn: pending,
+    follow: followUps.overdueSign(),
+  });
 }
 
 /**
@@ -70,9 +87,18 @@ export async function startActors(
   const host = createHost({ implementations, needs: context, actors, clock, log, tracing });
   measureHost(metrics, host);
   wakeWebhooks({ bus, actors, log });
-  const hearing = startListeners({ sql, clock, bus, listeners, holder: incarnation, log: logs.of('outbox') });
+  const hearing = startListeners({
+    sql,
+    clock,
+    bus,
+    listeners,
+    holder: incarnation,
+    log: logs.of('outbox'),
+    ...(engine.isAlone && { quietMs: QUIET_MS }),
+  });
   const hosting = await engine.host(host, { afterOutage: (outage) => posts.judgeMissed(outage) });
   const reconciler = startReconciler({
+    signs: () => signsOf(context),
     posts,
     followUps,
     webhooks,

@@ -1,4 +1,11 @@
-import { type Database, declareRuns, dueRuns, type Lease, noteRun } from '../../src/platform/db/index.ts';
+import {
+  type Database,
+  declareRuns,
+  dueRuns,
+  type EndedRun,
+  type Lease,
+  noteRuns,
+} from '../../src/platform/db/index.ts';
 import { startLoop } from '../../src/platform/flow/index.ts';
 import type { Clock } from '../../src/platform/kernel/index.ts';
 import type { Log } from '../../src/platform/telemetry/index.ts';
@@ -23,6 +30,10 @@ export interface Sweeper extends AsyncDisposable {
 const MOST_ROUNDS = 200;
 /** A sweep begins no further round after so long, as others wait for it: one may ask a network that hangs. */
 const LONGEST_MS = 60_000;
+/** Between two sweeps the lease is not asked for again so long, of which it lasts many times more. */
+const HELD_MS = 10_000;
+/** Runs that ended within so long are written down together. */
+const UNWRITTEN_MS = 1_000;
 
 /**
  * Runs each sweep when its interval is over, in one process at a time, and keeps when it last ran, how that ended and
@@ -41,6 +52,21 @@ export function startSweeper({
   let declared = false;
   /** Sweeps whose work is not done; one of them goes on in each look, so that the others wait for one only. */
   const unfinished = new Set<string>();
+
+  let heldUntil = -Infinity;
+  async function isHeld(): Promise<boolean> {
+    if (clock.monotonic() < heldUntil) return true;
+    const held = await lease.held();
+    heldUntil = held ? clock.monotonic() + HELD_MS : -Infinity;
+    return held;
+  }
+
+  const ended: (Omit<EndedRun, 'beganMs'> & { began: number })[] = [];
+  async function writeRuns(): Promise<void> {
+    const now = clock.monotonic();
+    const runs = ended.splice(0).map(({ began, ...run }) => ({ ...run, beganMs: now - began }));
+    if (runs.length > 0) await noteRuns(sql, runs);
+  }
 
   async function runWhole({ name, run }: Sweep): Promise<void> {
     const started = clock.monotonic();
@@ -64,11 +90,13 @@ export function startSweeper({
     }
     if (isCut) return; // still due, for the process that follows
     if (!isDone) unfinished.add(name);
-    await noteRun(sql, { name, status, durationMs: clock.monotonic() - started, changed });
+    ended.push({ name, status, began: started, durationMs: clock.monotonic() - started, changed });
+    if (clock.monotonic() - ended[0]!.began >= UNWRITTEN_MS) await writeRuns();
   }
 
   async function tick(): Promise<readonly string[]> {
-    if (!(await lease.held())) return [];
+    heldUntil = -Infinity;
+    if (!(await isHeld())) return [];
     if (!declared)
       await declareRuns(
         sql,
@@ -79,9 +107,10 @@ export function startSweeper({
     const left = [...unfinished].find((name) => !due.includes(name));
     if (left !== undefined) due.push(left);
     for (const name of due) {
-      if (loop.signal.aborted || !(await lease.held())) break;
+      if (loop.signal.aborted || !(await isHeld())) break;
       await runWhole(sweeps.find((sweep) => sweep.name === name)!);
     }
+    await writeRuns();
     return due;
   }
 

@@ -3,7 +3,7 @@ import { addWebhook, changeWebhook, prepareWebhook, prepareWebhookChange, remove
 import { listAttemptsOfPost } from './deliveries-store.ts';
 import type { WebhooksDeps, WebhooksOptions } from './deps.ts';
 import { openDispatcher } from './dispatch/dispatcher.ts';
-import { overdueWebhooks, workOfWebhooks } from './dispatch/slots.ts';
+import { overdueWebhooks, webhookIsOverdue, workOfWebhooks } from './dispatch/slots.ts';
 import { pingUrl, pingWebhook, redeliver } from './on-demand.ts';
 import { getWebhook, pageOfAttempts, pageOfEvents } from './reading.ts';
 import { dropOldDeliveries } from './retention.ts';
@@ -42,6 +42,8 @@ export function openWebhooks(options: WebhooksOptions) {
     attemptsOfPost: (orgId: string, postId: string) => listAttemptsOfPost(sql, orgId, postId, ATTEMPTS_OF_POST),
     /** Actors to be woken by the reconciler. */
     overdue: (limit: number) => overdueWebhooks(sql, limit),
+    /** A condition that holds where `overdue` finds something. */
+    overdueSign: () => webhookIsOverdue(sql),
     /** Forgets what was over 30 days ago, at most `limit` attempts and deliveries of each; answers how many. */
     dropOld: (limit: number) => dropOldDeliveries(sql, KEPT_MS, limit),
     /** What waits, what should have been sent, and what each host sends. */

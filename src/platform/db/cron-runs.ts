@@ -25,13 +25,25 @@ export async function dueRuns(sql: Sql, wanted: readonly { name: string; everyMs
   return rows.map(({ name }) => name);
 }
 
-/** Writes down a run that has just ended. */
-export const noteRun = (
-  sql: Sql,
-  { name, status, durationMs, changed }: { name: string; status: 'ok' | 'failed'; durationMs: number; changed: number },
-) => sql`
+/** A run that has ended; `beganMs`: how long ago it began. */
+export interface EndedRun {
+  name: string;
+  status: 'ok' | 'failed';
+  beganMs: number;
+  durationMs: number;
+  changed: number;
+}
+/** Writes down runs that have ended, each name once. */
+export const noteRuns = (sql: Sql, runs: readonly EndedRun[]) => sql`
   insert into cron_runs (name, last_run_at, last_status, last_duration_ms, last_changed)
-  values (${name}, now() - ${durationMs}::float8 * interval '1 ms', ${status}, ${Math.round(durationMs)}, ${changed})
+  select name, now() - began_ms * interval '1 ms', status, duration_ms, changed
+  from unnest(
+    ${runs.map(({ name }) => name)}::text[],
+    ${runs.map(({ beganMs }) => beganMs)}::float8[],
+    ${runs.map(({ status }) => status)}::text[],
+    ${runs.map(({ durationMs }) => Math.round(durationMs))}::int[],
+    ${runs.map(({ changed }) => changed)}::int[]
+  ) as t (name, began_ms, status, duration_ms, changed)
   on conflict (name) do update
   set last_run_at = excluded.last_run_at, last_status = excluded.last_status,
     last_duration_ms = excluded.last_duration_ms, last_changed = excluded.last_changed`;

@@ -164,6 +164,13 @@ const followUpOf = ({ channel, ...row }: Read, heldSince: number): FollowUp => (
   },
 });
 
+/** Holds where `findOverdueFollowUps` finds something, and may hold where it does not. */
+export const followUpIsOverdue = (sql: Sql, graceMs: number): Fragment => sql`(
+      exists (select from post_follow_ups f where f.due_at < now() - ${graceMs}::float8 * interval '1 ms')
+      or exists (select from post_follow_ups f where ${isSilent(sql)})
+      or exists (select from post_follow_ups f where ${isLoggedIn(sql)})
+    )`;
+
 /**
  * Posts of which a follow-up was due `graceMs` ago, whose host has fallen silent, or whose channel has the login that
  * it waited for, dealt over organizations. `now`: by the database's clock.

@@ -1,7 +1,7 @@
 import { bind } from '../../platform/kernel/index.ts';
 import { type Channels } from '../channels/index.ts';
 import { HEARTBEAT_TIMEOUT_MS, LONGEST_BEHIND_MS } from '../posts/index.ts';
-import { type ClaimedFollowUps, claimFollowUpsOf, findOverdueFollowUps } from './claim.ts';
+import { type ClaimedFollowUps, claimFollowUpsOf, findOverdueFollowUps, followUpIsOverdue } from './claim.ts';
 import * as configurations from './configurations.ts';
 import type { FollowUpsDeps } from './deps.ts';
 import { runAutoPlugs } from './look.ts';
@@ -30,6 +30,8 @@ export function openFollowUps(deps: FollowUpsDeps & { channels: Pick<Channels, '
     /** Does what is due of a post; answers when more of it is. */
     follow: async (orgId: string, postId: string): Promise<Date | undefined> =>
       runFollowUps(deps, await claimFollowUps(orgId, postId)),
+    /** A condition that holds where `overdueFollowUps` finds something. */
+    overdueSign: () => followUpIsOverdue(deps.sql, GRACE_MS),
     /** Posts with follow-ups that were due 35 s ago, and with those of silent hosts. */
     overdueFollowUps: (limit: number) => findOverdueFollowUps(deps.sql, { graceMs: GRACE_MS, limit }),
   };

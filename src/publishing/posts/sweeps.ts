@@ -8,11 +8,15 @@ import { preparableBy } from './dispatch/preparations.ts';
 import { dropOldCircuits } from './dispatch/circuit-store.ts';
 import { dropEndedPaces } from './dispatch/pace.ts';
 import * as recover from './dispatch/recover.ts';
+import { signsOfWork } from './dispatch/signs.ts';
 import { dropOldLateness } from './gauges.ts';
 import { dropDeletedPosts } from './retention.ts';
 import { HEARTBEAT_TIMEOUT_MS, UNCONFIRMED_LEASE_MS } from './rules.ts';
 
 // What the reconciler and the sweeper ask for and do, over all organizations; each looks at `limit` rows at most.
+
+/** A condition for each scan below that the reconciler makes: where it does not hold, the scan finds nothing. */
+export const signs = ({ sql, options: { horizonMs } }: PostsDeps) => signsOfWork(sql, horizonMs);
 
 /** Takes over slots of silent hosts and slots past their deadline. */
 export const takeOver = ({ sql, incarnation }: PostsDeps, limit: number): Promise<recover.TakenOver[]> =>

@@ -58,7 +58,8 @@ const COUNT_MS = 5_000;
 const FRESH_SECONDS = 300;
 const AT_ONCE = 5;
 const MADE_AT_ONCE = 16;
-const MAKER_REST_MS = 2_000;
+/** Links are made an hour ahead; a post that comes sooner makes its own. */
+const MAKER_REST_MS = 5_000;
 
 /** Some of the work at a time, in its order. */
 async function few<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
