@@ -1,7 +1,8 @@
 export { openBatcher } from './batcher.ts';
 export { atMost } from './deadline.ts';
 export { type HeldClaims, holdClaims } from './held-claims.ts';
-export { type Limiter, LimiterClosed, openLimiter, type LimiterPlace } from './limiter.ts';
+export { type Limiter, LimiterClosed, openLimiter } from './limiter.ts';
+export type { LimiterPlace } from './limiter-places.ts';
 export { type Loop, startLoop } from './loop.ts';
 export { FairQueue, Fifo } from './queues.ts';
 export { openWaiters, type Waiters } from './waiters.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { LimiterClosed, type LimiterOptions, openLimiter, type LimiterPlace } from './limiter.ts';
+import { LimiterClosed, type LimiterOptions, openLimiter } from './limiter.ts';
+import type { LimiterPlace } from './limiter-places.ts';
 
 const tick = () => new Promise<void>((resolve) => setImmediate(resolve));
 
