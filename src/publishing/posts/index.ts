@@ -22,7 +22,7 @@ export type { ChannelSnapshot, LoginFacts, ChannelsPort, Connected, NetworkRules
 export { HEARTBEAT_TIMEOUT_MS, lookUpDelay, settles, SKEW_MS } from './rules.ts';
 export type { PostsOptions } from './deps.ts';
 export type { Preparation } from './dispatch/ahead.ts';
-export { snapshot } from './dispatch/claim.ts';
+export { snapshot } from './dispatch/attempt-row.ts';
 export { LONGEST_BEHIND_MS, type MadeOutcome, type Making, type WithoutSlot } from './dispatch/without-slot.ts';
 export type { PendingLookUp } from './dispatch/attempts.ts';
 export { openPosts, type Posts } from './open.ts';

@@ -1,6 +1,6 @@
 import type { ProviderFailure } from '../../platform/kernel/index.ts';
 import type { AttemptOutcome, ClaimedPost } from './dispatch/attempt.ts';
-import type { Settlement } from './dispatch/settle.ts';
+import type { Settlement } from './dispatch/settlement.ts';
 import { ASK_AGAIN_MS, lookUpDelay, retryDelay, settles } from './rules.ts';
 import { settlement, settlementsOf } from './settlements.ts';
 

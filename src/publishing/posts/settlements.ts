@@ -1,5 +1,5 @@
 import type { Attempt, ClaimedPost } from './dispatch/attempt.ts';
-import type { Settlement } from './dispatch/settle.ts';
+import type { Settlement } from './dispatch/settlement.ts';
 
 /** What an attempt writes where nothing else is said: the post waits as before, and its slot is free. */
 export const settlement = (

@@ -3,7 +3,7 @@ import { cleanStoredContents } from './authoring/clean.ts';
 import { dropOldPlans } from './authoring/plan-store.ts';
 import { seriesWork } from './authoring/series-scans.ts';
 import type { PostsDeps } from './deps.ts';
-import { unpreparedPosts } from './dispatch/ahead.ts';
+import { unpreparedPosts } from './dispatch/preparable.ts';
 import { preparableBy } from './dispatch/preparations.ts';
 import { dropOldCircuits } from './dispatch/circuit-store.ts';
 import { dropEndedPaces } from './dispatch/pace.ts';

@@ -12,6 +12,7 @@ const RULES = `${POSTS}/rules.ts`;
 const STATE = `${POSTS}/state.ts`;
 const STORING = `${POSTS}/authoring/storing`;
 const CLAIM = `${POSTS}/dispatch/claim.ts`;
+const CLAIM_PIECES = `${POSTS}/dispatch/claim-pieces.ts`;
 const SETTLE = `${POSTS}/dispatch/settle.ts`;
 const RECOVER = `${POSTS}/dispatch/recover.ts`;
 const FOLLOW_UPS = 'src/publishing/follow-ups';
@@ -21,14 +22,16 @@ const DUE = 'and p.due_at <= now()\n            and p.publish_date <= now()';
 const DAYS = '(following.at.getTime() - root.publishDate.getTime()) / 86_400_000';
 
 const MADE: Readonly<Record<string, readonly Edit[]>> = {
-  '01-no-due-check': [[CLAIM, DUE, '']],
+  '01-no-due-check': [[CLAIM_PIECES, DUE, '']],
   '02-slot-not-looked-at': [
     [CLAIM, '(c.slot_incarnation is null or exists (${dueResend(sql)}\n          ))\n          and', ''],
     [CLAIM, 'where c.slot_incarnation is null\n', '\n'],
   ],
   '03-attempt-not-compared': [[SETTLE, 'and p.attempt = i.attempt\n', '\n']],
   '04-incarnation-not-compared': [[SETTLE, 'and p.incarnation = i.incarnation\n', '\n']],
-  '05-slot-kept-after-failure': [[SETTLE, "(where s.slot = 'free')", "(where s.slot = 'free' and s.state <> 'ERROR')"]],
+  '05-slot-kept-after-failure': [
+    [`${POSTS}/dispatch/settle-slots.ts`, "(where s.slot = 'free')", "(where s.slot = 'free' and s.state <> 'ERROR')"],
+  ],
   '06-slot-freed-while-unconfirmed': [[`${POSTS}/settlements.ts`, "slot: asked ? 'keep' : 'hold',", "slot: 'free',"]],
   '07-heartbeat-not-asked-before-the-call': [
     [
@@ -40,7 +43,7 @@ const MADE: Readonly<Record<string, readonly Edit[]>> = {
   '08-takeover-without-recheck': [
     [RECOVER, 'where h.incarnation = c.slot_incarnation\n', 'where h.incarnation = c.slot_incarnation and false\n'],
   ],
-  '10-clock-of-the-host-decides': [[CLAIM, DUE, DUE.replaceAll('now()', '${new Date()}')]],
+  '10-clock-of-the-host-decides': [[CLAIM_PIECES, DUE, DUE.replaceAll('now()', '${new Date()}')]],
   '11-due-time-not-moved-by-an-edit': [
     [`${POSTS}/authoring/thread.ts`, 'next_due_at = least(c.next_due_at, (select due_at from waiting)),\n', '\n'],
   ],
@@ -111,7 +114,7 @@ const MADE: Readonly<Record<string, readonly Edit[]>> = {
     [`${FOLLOW_UPS}/claim.ts`, 'k.id::text = f.key and', 'k.id::text = left(f.key, 36) and'],
   ],
   '25-lost-when-the-host-dies-after-the-result': [
-    ['actors/host/reconciler.ts', 'deliver, goOn, follow])', 'deliver, goOn])'],
+    ['actors/host/scans.ts', 'deliver, goOn, follow }', 'deliver, goOn }'],
   ],
   '26-edit-after-the-claim': [
     [
@@ -135,7 +138,7 @@ const MADE: Readonly<Record<string, readonly Edit[]>> = {
     ],
   ],
   '30-brake-not-read-by-the-claim': [
-    [CLAIM, `${DUE}\n            and not \${braked(sql, labelsOf(sql))}`, DUE],
+    [CLAIM_PIECES, `${DUE}\n            and not \${braked(sql, labelsOf(sql))}`, DUE],
     [SETTLE, "when ${brakedNow(sql)} then 'paused'\n", '\n'],
   ],
   '31-epoch-ignored': [[`${STORING}/quotas.ts`, 'and q."entitlementVersion" = q.entitlement_version::text,\n', ',\n']],
@@ -148,7 +151,11 @@ const MADE: Readonly<Record<string, readonly Edit[]>> = {
     ],
   ],
   '33-fact-in-another-commit': [
-    [SETTLE, "of(sql`topic = 'post.published' and root_post_id is null`)", 'of(sql`false`)'],
+    [
+      `${POSTS}/dispatch/settle-facts.ts`,
+      "of(sql`topic = 'post.published' and root_post_id is null`)",
+      'of(sql`false`)',
+    ],
     [
       `${POSTS}/dispatch/attempts.ts`,
       'const about = lookUpOf(settlement);\n',
@@ -164,7 +171,7 @@ const MADE: Readonly<Record<string, readonly Edit[]>> = {
   ],
   '36-cursor-ahead-of-its-writes': [
     [
-      'src/platform/outbox/listeners.ts',
+      'src/platform/outbox/hear.ts',
       'await sql.begin(async (tx) => {\n    await moveCursor(tx, name, from, to);\n',
       'await moveCursor(sql, name, from, to);\n  await sql.begin(async (tx) => {\n',
     ],

@@ -23,6 +23,15 @@ export const slotOf = (sql: Sql, { incarnation, leaseMs }: { incarnation: string
         when not x.mine then w.slot_until
         when x.claimed_id is not null then now() + ${leaseMs}::float8 * interval '1 ms' end`;
 
+const isDue = (sql: Sql): Fragment => sql`w.due_at < now() - interval '5 s' and w.slot_incarnation is null`;
+const isLeft = (sql: Sql): Fragment => sql`w.slot_incarnation is not null and ${isSlotLost(sql)}`;
+
+/** Holds where `overdueWebhooks` finds something. */
+export const webhookIsOverdue = (sql: Sql): Fragment => sql`(
+      exists (select from webhooks w where ${isDue(sql)} and w.deleted_at is null)
+      or exists (select from webhooks w where ${isLeft(sql)} and w.deleted_at is null)
+    )`;
+
 /**
  * Actors of webhooks with an attempt that is 5 s past and that nobody works on, and of those whose host is silent or
  * too slow; both dealt over organizations.
@@ -39,12 +48,10 @@ export async function overdueWebhooks(sql: Sql, limit: number): Promise<string[]
           and w.deleted_at is null`,
       limit,
     )} overdue`;
-  const isDue = sql`w.due_at < now() - interval '5 s' and w.slot_incarnation is null`;
-  const isLeft = sql`w.slot_incarnation is not null and ${isSlotLost(sql)}`;
   const rows = await sql<{ key: string }[]>`/* all orgs */
-    ${keysOf(isDue)}
+    ${keysOf(isDue(sql))}
     union all
-    ${keysOf(isLeft)}`;
+    ${keysOf(isLeft(sql))}`;
   return rows.map(({ key }) => key);
 }
 

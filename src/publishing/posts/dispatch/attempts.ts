@@ -7,8 +7,8 @@ import { namedOf } from './calls.ts';
 import { findDueBefore } from './claim.ts';
 import { tracked } from './in-hand.ts';
 import { endOf } from './marks.ts';
-import { endUnknownSlot } from './recover.ts';
-import type { SettledAttempt, Settlement } from './settle.ts';
+import { endUnknownSlot } from './held-slots.ts';
+import type { SettledAttempt, Settlement } from './settlement.ts';
 
 /** What the network has to be asked about a post, and when. */
 export interface PendingLookUp {

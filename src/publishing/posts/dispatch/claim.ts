@@ -1,12 +1,10 @@
 import { type Fragment, groupCommit, LOCKED, prepared, type Sql } from '../../../platform/db/index.ts';
 import type { Clock } from '../../../platform/kernel/index.ts';
-import type { Published } from '../../../providers/registry/index.ts';
-import { type Entry, timeline } from '../journal.ts';
-import type { ChannelSnapshot } from '../channels-port.ts';
-import { type ClaimColumns, post } from '../row.ts';
+import { timeline } from '../journal.ts';
 import { braked, labelsOf, toResend, waiting } from '../state.ts';
 import type { ClaimedPost, Next } from './attempt.ts';
-import { savedOf } from './saved.ts';
+import { claimedColumns, claimedOf, type ClaimedRow } from './attempt-row.ts';
+import { claimedEntry, claimPicked, earliestDue, hostIsHeard } from './claim-pieces.ts';
 
 // Locks are always taken in this order: channels by id, then their posts. Whoever writes a post holds its channel.
 
@@ -18,17 +16,6 @@ export interface ClaimOptions {
   horizonMs: number;
 }
 
-/** What is read of a post for an attempt, and of its channel. */
-export interface AttemptRow extends ClaimColumns {
-  channelId: string;
-  postId: string;
-  savedMs: number | null;
-  isLater: boolean;
-  thread: Published[] | null;
-  links: ClaimedPost['links'] | null;
-  channel: Omit<ChannelSnapshot, 'tokenExpiresAt'> & { tokenExpiresAt: string | null };
-}
-export type ClaimedRow = AttemptRow & { lateMs: number };
 type Row = {
   channelId: string;
   changed: boolean;
@@ -37,24 +24,8 @@ type Row = {
   dueAt: Date | null;
   remind: boolean;
 } & ((ClaimedRow & Pick<ClaimedPost, 'isResend'>) | { postId: null });
+
 const CHANGED = { kind: 'changed' } as const;
-
-// The pieces of every statement that claims: one that settles claims the next post of its channel by the same words.
-
-/** The earliest due post of the channel `c`, which is locked, that no brake stands on. */
-export const earliestDue = (sql: Sql): Fragment => sql`
-          select p.id, p.root_post_id
-          from posts p
-          where (c.resting_until is null or c.resting_until <= now())
-            and p.org_id = c.org_id
-            and p.channel_id = c.id
-            and ${waiting(sql)}
-            and p.due_at <= now()
-            and p.publish_date <= now()
-            and not ${braked(sql, labelsOf(sql))}
-          order by p.publish_date, p.seq
-          limit 1
-          for no key update`;
 
 /** The post that holds the slot of the channel `c`, where it is due to be sent again and no brake stands on it. */
 const dueResend = (sql: Sql): Fragment => sql`
@@ -66,73 +37,6 @@ const dueResend = (sql: Sql): Fragment => sql`
             and ${toResend(sql)}
             and p.due_at <= now()
             and not ${braked(sql, labelsOf(sql))}`;
-
-/** When no host was heard for so long, what was due meanwhile is judged before anything is claimed (S126). */
-const SILENT_MS = 60_000;
-/**
- * This host has been heard, as far as its row says: after a long silence nothing is claimed before its next heartbeat,
- * and what was due meanwhile is judged before that one.
- */
-export const hostIsHeard = (sql: Sql, incarnation: string): Fragment => sql`
-          not exists (
-            select
-            from actor_hosts h
-            where h.incarnation = ${incarnation}
-              and h.last_heartbeat < now() - ${SILENT_MS}::float8 * interval '1 ms'
-          )`;
-
-/** Claims the posts `picked.post_id`; `picked` holds the columns of their channels as well. */
-export const claimPicked = (sql: Sql, incarnation: string): Fragment => sql`
-        update posts p
-        set detail = 'publishing', attempt = p.attempt + 1, incarnation = ${incarnation}, claimed_at = now(),
-          request_sent_at = null, look_ups = 0, look_up_at = null, updated_at = now()
-        from picked c
-        where p.id = c.post_id
-        returning p.id, p.org_id, p.channel_id, p.root_post_id, p.due_at, ${post.names(sql, 'claim', 'p')},
-          ${snapshot(sql)} as channel`;
-
-/** What is read of a claimed post, from the row `alias` of it. */
-export const attemptColumns = (sql: Sql, alias: string): Fragment => sql`
-        ${sql(alias)}.id as "postId", ${post.select(sql, 'claim', alias)},
-        (extract(epoch from now() - (${sql(alias)}.saved ->> 'since')::timestamptz) * 1000)::float8 as "savedMs",
-        ${sql(alias)}.root_post_id is not null as "isLater",
-        case when ${sql(alias)}.root_post_id is not null then (
-          -- a person who named a release gave it no address
-          select json_agg(
-            json_build_object('id', q.release_id, 'url', coalesce(q.release_url, ''), 'saved', q.released)
-            order by q.seq
-          )
-          from posts q
-          where q.org_id = ${sql(alias)}.org_id
-            and q.state = 'PUBLISHED'
-            and (q.id = ${sql(alias)}.root_post_id or q.root_post_id = ${sql(alias)}.root_post_id)
-        ) end as thread, (
-          select json_agg(json_build_object('url', l.url, 'short', l.short_url, 'decided', l.state in ('made', 'long')))
-          from short_links l
-          where l.org_id = ${sql(alias)}.org_id
-            and l.post_id = ${sql(alias)}.id
-        ) as links`;
-
-/** The columns of a `ClaimedRow`, from `claimed t`. */
-export const claimedColumns = (sql: Sql): Fragment => sql`${attemptColumns(sql, 't')}, t.channel,
-        round(extract(epoch from now() - t.due_at) * 1000)::float8 as "lateMs"`;
-
-/** A `ChannelSnapshot` of the channel `c`. */
-export const snapshot = (sql: Sql): Fragment => sql`json_build_object(
-          'id', c.id, 'orgId', c.org_id, 'providerId', c.provider_id, 'providerVersion', c.provider_version,
-          'internalId', c.internal_id, 'name', c.name, 'credentials', c.credentials,
-          'tokenExpiresAt', c.token_expires_at, 'settings', c.settings, 'routeId', case c.egress
-            when 'route' then c.egress_setting_id
-            when 'org' then (select o.egress_setting_id from organizations o where o.id = c.org_id)
-          end)`;
-
-/** The entry of the timeline for what was claimed. */
-export const claimedEntry = (sql: Sql): Entry => ({
-  from: sql`claimed`,
-  kind: sql`'claimed'`,
-  message: sql`'Taken for publishing'`,
-  data: sql`jsonb_build_object('attempt', attempt)`,
-});
 
 /**
  * The next due time of the channel `c`, from which nothing was claimed. Two looks, each at the head of an index. No post
@@ -308,31 +212,3 @@ const isLocked = (sql: Sql): Fragment => sql`(
           not exists (select from channel k where k.id = i.channel_id)
           and exists (select from channels c where c.id = i.channel_id and c.org_id = i.org_id and ${free(sql)})
         )`;
-
-/** What an attempt is told, from the row that was read for it. */
-export function attemptOf(row: AttemptRow) {
-  const { channel, channelId, postId, isLater } = row;
-  const { tokenExpiresAt } = channel;
-  return {
-    ...post.pick('claim', row),
-    orgId: channel.orgId,
-    channelId,
-    postId,
-    ...savedOf(row),
-    thread: row.thread ?? [],
-    isLater,
-    links: row.links ?? [],
-    channel: { ...channel, tokenExpiresAt: tokenExpiresAt === null ? null : new Date(tokenExpiresAt) },
-  };
-}
-
-export const claimedOf = (row: ClaimedRow, incarnation: string, heldSince: number): ClaimedPost => ({
-  ...attemptOf(row),
-  incarnation,
-  heldSince,
-  lateMs: row.lateMs,
-  unansweredMs: 0,
-  mayHaveSent: false,
-  isResend: false,
-  lookUps: 0,
-});

@@ -1,5 +1,6 @@
 import type { PostsDeps } from '../deps.ts';
-import { type Preparable, type Preparation, takePreparation } from './ahead.ts';
+import { type Preparation, takePreparation } from './ahead.ts';
+import type { Preparable } from './preparable.ts';
 import { tracked } from './in-hand.ts';
 
 /** What this process prepares ahead of publish dates. */

@@ -1,9 +1,7 @@
 import { type Database, dealt, type Fragment, type Sql } from '../../../platform/db/index.ts';
 import { timeline } from '../journal.ts';
 import type { DueChange, ReminderMoves } from '../ports.ts';
-import { publishing, toResend, unconfirmed, unsettled } from '../state.ts';
-import type { Attempt, ClaimedPost } from './attempt.ts';
-import { attemptColumns, attemptOf, type AttemptRow, snapshot } from './claim.ts';
+import { publishing, unconfirmed, unsettled } from '../state.ts';
 
 // What the reconciler looks for. Each scan stands on an index, is limited, and goes over all organizations.
 
@@ -14,6 +12,7 @@ export interface TakenOver {
   /** By the database's clock. */
   now: Date;
 }
+
 /** A post of which the network is to be asked again. */
 export interface Unsettled {
   orgId: string;
@@ -171,140 +170,3 @@ export const findUnasked = (
           and p.look_up_at < now() - ${graceMs}::float8 * interval '1 ms'`,
     limit,
   )} unasked`;
-
-/**
- * Holds the slots of posts that still wait for their turn. Answers the posts whose attempt is still this one: all
- * others were taken over.
- */
-export async function renew(sql: Sql, attempts: readonly Attempt[], leaseMs: number): Promise<Set<string>> {
-  if (attempts.length === 0) return new Set();
-  const rows = await sql<{ postId: string }[]>`
-    update channels c
-    set slot_until = now() + ${leaseMs}::float8 * interval '1 ms'
-    from (
-      select c.id, t.post_id
-      from unnest(
-        ${attempts.map(({ orgId }) => orgId)}::uuid[],
-        ${attempts.map(({ channelId }) => channelId)}::uuid[],
-        ${attempts.map(({ postId }) => postId)}::uuid[],
-        ${attempts.map(({ attempt }) => attempt)}::int[],
-        ${attempts.map(({ incarnation }) => incarnation)}::text[]
-      ) as t (org_id, channel_id, post_id, attempt, incarnation)
-      join channels c on c.org_id = t.org_id
-        and c.id = t.channel_id
-        and c.slot_post_id = t.post_id
-        and c.slot_incarnation = t.incarnation
-      join posts p on p.id = t.post_id
-        and p.org_id = t.org_id
-        and p.attempt = t.attempt
-        and p.incarnation = t.incarnation
-        and ${publishing(sql)}
-      order by c.id
-      for no key update of c
-    ) l
-    where c.id = l.id
-      and c.slot_post_id = l.post_id
-    returning l.post_id as "postId"`;
-  return new Set(rows.map(({ postId }) => postId));
-}
-
-/**
- * Ends the slot that this host holds for a post it does not know of: the answer to the claim was lost. Its deadline is
- * now, so that the next sweep has the post looked up. What was claimed within the last second may be news that is still
- * on its way here.
- */
-export const endUnknownSlot = (
-  sql: Sql,
-  {
-    orgId,
-    channelId,
-    incarnation,
-    known,
-  }: { orgId: string; channelId: string; incarnation: string; known: readonly string[] },
-) => sql`
-  update channels c
-  set slot_until = now()
-  from posts p
-  where c.org_id = ${orgId}
-    and c.id = ${channelId}
-    and c.slot_incarnation = ${incarnation}
-    and p.id = c.slot_post_id
-    and p.org_id = c.org_id
-    and ${publishing(sql)}
-    and p.incarnation = ${incarnation}
-    and p.claimed_at < now() - interval '1 second'
-    and p.id <> all(${known}::uuid[])`;
-
-type UnsettledRow = AttemptRow &
-  Pick<ClaimedPost, 'incarnation' | 'unansweredMs' | 'mayHaveSent' | 'isResend' | 'lookUps'>;
-
-/** The attempt of a post that is not settled, only while its row waits for this look-up. */
-export const waitsFor = (
-  sql: Sql,
-  orgId: string,
-  postId: string,
-  detail: 'processing' | 'unconfirmed',
-): Promise<ClaimedPost | undefined> => readAttempt(sql, orgId, postId, sql`p.state = 'QUEUE' and p.detail = ${detail}`);
-
-/** The same for whoever looks it up now: the scan for posts that nobody looks up leaves it alone for `leaseMs`. */
-export const claimLookUp = (
-  sql: Sql,
-  orgId: string,
-  postId: string,
-  detail: 'processing' | 'unconfirmed',
-  leaseMs: number,
-): Promise<ClaimedPost | undefined> =>
-  readAttempt(sql, orgId, postId, sql`true`, {
-    with: sql`
-  with asked as (
-    update posts
-    set look_up_at = greatest(look_up_at, now() + ${leaseMs}::float8 * interval '1 ms')
-    where org_id = ${orgId}
-      and id = ${postId}
-      and state = 'QUEUE'
-      and detail = ${detail}
-    returning *
-  )`,
-    posts: sql`asked`,
-  });
-
-/** The last attempt of a post that failed, so that a person can look for it on the network. */
-export const lastAttempt = (sql: Sql, orgId: string, postId: string): Promise<ClaimedPost | undefined> =>
-  readAttempt(
-    sql,
-    orgId,
-    postId,
-    sql`p.state in ('ERROR', 'PUBLISHED') and p.claimed_at is not null and p.incarnation is not null`,
-  );
-
-// A post may wait for its turn long after it was claimed; when its answer is noted as missing, its request has left.
-const missingSince = (sql: Sql): Fragment => sql`coalesce((
-      select min(t.at)
-      from post_timeline t
-      where t.post_id = p.id
-        and t.org_id = p.org_id
-        and t.kind = 'unconfirmed'
-        and t.at >= p.claimed_at
-    ), p.claimed_at)`;
-
-async function readAttempt(
-  sql: Sql,
-  orgId: string,
-  postId: string,
-  condition: Fragment,
-  from = { with: sql``, posts: sql`posts` },
-): Promise<ClaimedPost | undefined> {
-  const [row] = await sql<UnsettledRow[]>`${from.with}
-    select p.channel_id as "channelId", p.incarnation, p.request_sent_at is not null as "mayHaveSent",
-      ${toResend(sql)} as "isResend", p.look_ups as "lookUps",
-      round(extract(epoch from now() - ${missingSince(sql)}) * 1000)::float8 as "unansweredMs",
-      ${snapshot(sql)} as channel,${attemptColumns(sql, 'p')}
-    from ${from.posts} p
-    join channels c on c.id = p.channel_id and c.org_id = p.org_id
-    where p.org_id = ${orgId}
-      and p.id = ${postId}
-      and ${condition}`;
-  if (!row) return undefined;
-  const { incarnation, unansweredMs, mayHaveSent, isResend, lookUps } = row;
-  return { ...attemptOf(row), incarnation, unansweredMs, mayHaveSent, isResend, lookUps, lateMs: 0, heldSince: 0 };
-}

@@ -1,7 +1,7 @@
 import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
-import { claimLookUp, lastAttempt, waitsFor } from './recover.ts';
+import { claimLookUp, lastAttempt, waitsFor } from './look-up-store.ts';
 
 /** A look-up that was begun is asked again after this long by whoever finds that nobody asks it. */
 const LOOK_UP_LEASE_MS = 15_000;

@@ -4,7 +4,7 @@ import type { Log } from '../../../platform/telemetry/index.ts';
 import type { Heartbeat } from '../ports.ts';
 import { CALL_MS, HEARTBEAT_FRESH_MS, SLOT_LEASE_MS } from '../rules.ts';
 import type { ClaimedPost } from './attempt.ts';
-import { renew } from './recover.ts';
+import { renew } from './held-slots.ts';
 
 /** What this host does for a claimed post. */
 export interface Work {
