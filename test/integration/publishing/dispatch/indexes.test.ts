@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Database } from '../../../../src/platform/db/index.ts';
+import { type Database, findTrue } from '../../../../src/platform/db/index.ts';
 import { newId, systemClock } from '../../../../src/platform/kernel/index.ts';
 import { CreateBody, type Posts } from '../../../../src/publishing/posts/index.ts';
 import { queuedWithFiles } from '../../../../src/library/media/store.ts';
@@ -166,6 +166,7 @@ const statements: Record<string, () => Promise<unknown>> = {
     posts.preflightPosts(orgId, [drafted()], { userId: orgId, schedulesFreely: true }),
   'the next free posting time': () => posts.findSlot(orgId),
   'the next free posting time of a channel': () => posts.findSlot(orgId, channelIds[0]!),
+  'the signs of work': () => findTrue(sql, posts.sweeps.signs()),
   'slots to be taken over': () => posts.sweeps.takeOver(500),
   'channels that are overdue': () => posts.sweeps.overdue(500),
   'channels that come within the horizon': () => posts.sweeps.enter(500),
@@ -193,6 +194,40 @@ test('rows read for lists, free times, claims, sweeps and retention do not grow 
   }
   expect(grown).toEqual({});
 }, 300_000);
+
+test('a claim reads no more for the posts that other channels are to send again', async () => {
+  const held = await seedOrg(db.sql, 400);
+  const free = await seedOrg(db.sql, 1);
+  /** Each holds the slot of its channel, and whoever comes sends it again. */
+  const hold = async (channels: readonly string[]) => {
+    await db.sql`
+      with resends as (
+        insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, claimed_at, due_at)
+        select gen_random_uuid(), ${held.orgId}, channel_id, 'g', 'QUEUE', 'unconfirmed', 'x', now() - interval '3 min',
+          now() - interval '2 min', now() - interval '1 min'
+        from unnest(${[...channels]}::uuid[]) channel_id
+        returning id, channel_id
+      )
+      update channels c
+      set slot_post_id = r.id, slot_incarnation = 'other', slot_until = now() + interval '1 hour'
+      from resends r
+      where c.id = r.channel_id`;
+    for (const table of ['posts', 'channels']) await db.sql`vacuum (analyze) ${db.sql(table)}`;
+  };
+  let next = 0;
+  const resend = () => posts.claimNext(held.orgId, held.channelIds[next++]!);
+  const claims = async () => ({
+    resend: await readBy(resend),
+    free: await readBy(() => posts.claimNext(free.orgId, free.channelIds[0]!)),
+  });
+  await hold(held.channelIds.slice(0, 40));
+  for (let n = 0; n < 7; n++) expect(await resend()).toMatchObject({ kind: 'claimed', claimed: { isResend: true } });
+  const few = await claims();
+  await hold(held.channelIds.slice(40));
+  const many = await claims();
+  expect(many.resend.rows).toBeLessThanOrEqual(few.resend.rows + 10);
+  expect(many.free.rows).toBeLessThanOrEqual(few.free.rows + 10);
+});
 
 test('a claim reads no more for what other channels have published while a backup holds a snapshot', async () => {
   const third = await seedOrg(db.sql, 3);
