@@ -175,9 +175,9 @@ export function openUpdates(state: Uint8Array, roots: readonly DocumentRoot[]) {
      */
     learnDeleted(was: Uint8Array, bounds: DeletedBounds): void {
       if (parts[0] !== was || deletions) return;
-      const known = openDeletions(bounds);
-      for (const part of parts.slice(1)) known.add(Y.decodeUpdate(part).ds.clients);
-      deletions = known;
+      const told = openDeletions(bounds);
+      for (const part of parts.slice(1)) told.add(Y.decodeUpdate(part).ds.clients);
+      deletions = told;
     },
     /** Puts a smaller form of the document as it was in its place; what came since stays. */
     compact(was: Uint8Array, smaller: Uint8Array): void {
