@@ -42,7 +42,10 @@ export const COLUMN_CLASSES: Readonly<Record<string, Partial<Record<ColumnClass,
     ],
     technical: ['provider_id', 'provider_version', 'slot_incarnation', 'egress', 'server_limits', 'brakes'],
   },
-  collaboration_documents: { content: ['agreed', 'recent', 'unsaved_by', 'typed_programs'], technical: ['room', 'writer'] },
+  collaboration_documents: {
+    content: ['agreed', 'recent', 'unsaved_by', 'typed_programs'],
+    technical: ['room', 'writer'],
+  },
   collaboration_versions: {
     content: ['label', 'contents', 'programs', 'agents', 'changed_to'],
     technical: ['room', 'reason'],

@@ -1,7 +1,6 @@
 import type { Sql } from '../../platform/db/index.ts';
 import type { Contents } from './contents.ts';
-import type { Typist } from './typist.ts';
-import type { Program } from './versions-store.ts';
+import type { Program, Typist } from './typist.ts';
 
 /** What document and post said when they agreed last: as the post holds it, and as the document writes it. */
 export interface Agreed {

@@ -1,16 +1,10 @@
 import type { Database, Sql } from '../../platform/db/index.ts';
 import type { Contents } from './contents.ts';
 import type { DocumentKey } from './store.ts';
+import type { Program } from './typist.ts';
 
 /** Why a version was kept. */
 export type VersionReason = 'session' | 'manual' | 'restore' | 'foreign_edit' | 'agent_edit' | 'too_late';
-/** A program that took part: by a key, by the token of an app, or as an agent whose edit came from elsewhere. */
-export interface Program {
-  kind: 'api-key' | 'oauth' | 'agent';
-  /** Of the key, or of the approval of the app; an agent is known by its name alone. */
-  id: string | null;
-  name: string;
-}
 export interface VersionRow {
   id: string;
   label: string | null;
