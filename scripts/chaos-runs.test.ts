@@ -1,4 +1,4 @@
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -7,7 +7,12 @@ import {
   type ChaosRun,
   chosenFiles,
   citedBy,
+  figuresOf,
+  filesOfGoals,
   forgetRuns,
+  goalLines,
+  GOALS,
+  goalsOf,
   keepRuns,
   keptRuns,
   readChaosArguments,
@@ -18,6 +23,8 @@ const runOf = (file: string, more: Partial<ChaosRun> = {}): ChaosRun => ({
   file,
   faults: [],
   invariants: [],
+  goals: {},
+  figures: {},
   passed: 1,
   failed: 0,
   skipped: 0,
@@ -95,4 +102,61 @@ test('chaosTable has a line for each file, and the sum of all', () => {
     'f07-cuts      F7      I1          4 passed, 1 failed, 2 skipped         8',
     'in all 2      2       2           14 passed, 1 failed, 2 skipped      620',
   ]);
+});
+
+describe('goals', () => {
+  const tests = [
+    { status: 'passed', fullName: 'a host dies > round 1 of 2: nothing is lost [R1, R2, F1]' },
+    { status: 'failed', fullName: 'a host dies > round 2 of 2: nothing is lost [R1, R2, F1]' },
+    { status: 'pending', fullName: 'on Dapr [skipped: no daprd] > nothing is doubled [R2]' },
+    { status: 'passed', fullName: 'R3 is no citation here [S3], nor is [R99]' },
+  ];
+
+  test('goalsOf counts the tests whose titles cite a goal, by its goal', () => {
+    expect(goalsOf(tests)).toEqual({
+      R1: { passed: 1, failed: 1, skipped: 0 },
+      R2: { passed: 1, failed: 1, skipped: 1 },
+    });
+  });
+
+  test('figuresOf takes the greatest of each number that was printed as a line of JSON', () => {
+    const output = [
+      '{"what":"drain","CHAOS_SEED":4294967295}',
+      'PASS test/chaos/drain.test.ts',
+      '{"round":1,"engine":"dapr","exitMs":812.5}',
+      '{"round":2,"exitMs":640,"repeats":[1,2]}',
+      '{"broken',
+    ].join('\n');
+    expect(figuresOf(output)).toEqual({ round: 2, exitMs: 812.5 });
+  });
+
+  test('goalLines has a line of JSON for each goal from R1 to R20, with its files, its tests and their figures', () => {
+    const lines = goalLines([
+      runOf(FILES[0]!, { goals: goalsOf(tests), figures: { settledAfterMs: 900 } }),
+      runOf(FILES[1]!, { goals: goalsOf(tests.slice(0, 1)) }),
+    ]);
+    expect(lines.map((line) => (JSON.parse(line) as { goal: string }).goal)).toEqual(GOALS);
+    expect(lines).toHaveLength(20);
+    expect(JSON.parse(lines[0]!)).toEqual({
+      goal: 'R1',
+      files: FILES.slice(0, 2),
+      passed: 2,
+      failed: 1,
+      skipped: 0,
+      figures: { 'f05-database': { settledAfterMs: 900 } },
+    });
+    expect(JSON.parse(lines[19]!)).toEqual({ goal: 'R20', files: [], passed: 0, failed: 0, skipped: 0 });
+  });
+
+  test('filesOfGoals finds the files whose titles cite a goal', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'rookery-chaos-'));
+    try {
+      const [cites, names] = [join(folder, 'cites.test.ts'), join(folder, 'names.test.ts')];
+      writeFileSync(cites, "test('a copy is enough [BO5, R18]', run);");
+      writeFileSync(names, "// R18 is shown elsewhere\ntest('a copy [S18]', run);");
+      expect(filesOfGoals([cites, names])).toEqual([cites]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
 });

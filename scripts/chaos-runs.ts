@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 
-// The parts of `npm run chaos`: its arguments, what it keeps between two starts, and its table.
+// The parts of `npm run chaos`: its arguments, what it keeps between two starts, its table, and a line for each goal.
 
 export const DEPTHS = ['short', 'full'] as const;
 export interface ChaosOptions {
@@ -12,15 +12,87 @@ export interface ChaosOptions {
   /** Forgets what was kept of the files that it runs. */
   again: boolean;
 }
-/** What became of one file. */
-export interface ChaosRun {
-  file: string;
-  faults: readonly string[];
-  invariants: readonly string[];
+/** How many tests ended in which way. */
+export interface Counts {
   passed: number;
   failed: number;
   skipped: number;
+}
+/** What became of one file. */
+export interface ChaosRun extends Counts {
+  file: string;
+  faults: readonly string[];
+  invariants: readonly string[];
+  /** Of the tests whose titles cite a goal, by that goal. */
+  goals: Readonly<Record<string, Counts>>;
+  /** The greatest of each figure that its tests have printed. */
+  figures: Readonly<Record<string, number>>;
   seconds: number;
+}
+/** What jest says of one test. */
+export interface TestReport {
+  status: string;
+  fullName: string;
+}
+
+/** The goals of reliability: R1 to R20. */
+export const GOALS: readonly string[] = Array.from({ length: 20 }, (_, n) => `R${n + 1}`);
+/** Codes stand in brackets at the end of a title. */
+const CODES = /\[([A-Z]{1,2}\d{1,3}(?:, ?[A-Z]{1,2}\d{1,3})*)\]/g;
+const goalsIn = (text: string): string[] =>
+  [...text.matchAll(CODES)].flatMap(([, list]) => list!.split(/, ?/)).filter((code) => GOALS.includes(code));
+
+/** Those of the files that show a goal. */
+export const filesOfGoals = (files: readonly string[]): string[] =>
+  files.filter((file) => goalsIn(readFileSync(file, 'utf8')).length > 0);
+
+export function countsOf(tests: readonly TestReport[]): Counts {
+  const count = (...wanted: string[]) => tests.filter(({ status }) => wanted.includes(status)).length;
+  return { passed: count('passed'), failed: count('failed'), skipped: count('pending', 'todo', 'disabled') };
+}
+/** How many tests of each goal ended in which way. */
+export function goalsOf(tests: readonly TestReport[]): Record<string, Counts> {
+  const byGoal = new Map<string, TestReport[]>();
+  for (const one of tests)
+    for (const goal of new Set(goalsIn(one.fullName))) byGoal.set(goal, [...(byGoal.get(goal) ?? []), one]);
+  return Object.fromEntries([...byGoal].map(([goal, ones]) => [goal, countsOf(ones)]));
+}
+/** The greatest of each number in the lines of JSON that tests have printed; `CHAOS_SEED` is no figure. */
+export function figuresOf(output: string): Record<string, number> {
+  const greatest: Record<string, number> = {};
+  for (const line of output.split('\n')) {
+    if (!line.startsWith('{"')) continue;
+    for (const [name, value] of Object.entries(parsed(line)))
+      if (typeof value === 'number' && name !== 'CHAOS_SEED')
+        greatest[name] = Math.max(value, greatest[name] ?? -Infinity);
+  }
+  return greatest;
+}
+function parsed(line: string): object {
+  try {
+    return JSON.parse(line) as object;
+  } catch {
+    return {}; // something else that begins so
+  }
+}
+
+/** A line of JSON for each goal: its files, the tests that cite it, and the figures that its files have printed. */
+export function goalLines(runs: readonly ChaosRun[]): string[] {
+  return GOALS.map((goal) => {
+    const ours = runs.filter(({ goals }) => goals[goal]);
+    const sum = (part: keyof Counts) => ours.reduce((all, { goals }) => all + goals[goal]![part], 0);
+    const figures = ours.filter(({ figures: own }) => Object.keys(own).length > 0);
+    return JSON.stringify({
+      goal,
+      files: ours.map(({ file }) => file),
+      passed: sum('passed'),
+      failed: sum('failed'),
+      skipped: sum('skipped'),
+      ...(figures.length > 0 && {
+        figures: Object.fromEntries(figures.map(({ file, figures: own }) => [nameOf(file), own])),
+      }),
+    });
+  });
 }
 
 const nameOf = (file: string): string => basename(file, '.test.ts');
@@ -125,5 +197,5 @@ export function chaosTable(runs: readonly ChaosRun[]): string {
     .map((row) => row.map((cell, n) => (n === 4 ? cell.padStart(widths[n]!) : cell.padEnd(widths[n]!))).join('  '))
     .join('\n');
 }
-const resultOf = ({ passed, failed, skipped }: Pick<ChaosRun, 'passed' | 'failed' | 'skipped'>): string =>
+const resultOf = ({ passed, failed, skipped }: Counts): string =>
   [`${passed} passed`, ...(failed ? [`${failed} failed`] : []), ...(skipped ? [`${skipped} skipped`] : [])].join(', ');

@@ -6,21 +6,29 @@ export interface Ran {
   output: string;
   seconds: number;
 }
+export interface RunOptions {
+  live?: boolean;
+  keeps?: boolean;
+  env?: Record<string, string>;
+}
 
-/** Runs a command to its end and keeps what it said; `live` shows it as it comes. */
+/** Runs a command to its end and keeps what it said; `live` shows it as it comes, and keeps its errors only if told so. */
 export function run(
   name: string,
   command: readonly string[],
-  { live = false, env = {} }: { live?: boolean; env?: Record<string, string> } = {},
+  { live = false, keeps = !live, env = {} }: RunOptions = {},
 ): Promise<Ran> {
   const started = performance.now();
   const child = spawn(command[0]!, command.slice(1), {
-    stdio: live ? 'inherit' : ['ignore', 'pipe', 'pipe'],
+    stdio: live ? ['inherit', 'inherit', keeps ? 'pipe' : 'inherit'] : ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });
   let output = '';
   child.stdout?.on('data', (chunk) => (output += chunk));
-  child.stderr?.on('data', (chunk) => (output += chunk));
+  child.stderr?.on('data', (chunk) => {
+    output += chunk;
+    if (live) process.stderr.write(chunk);
+  });
   return new Promise((done) =>
     child
       .on('error', (error) => done({ name, status: 1, output: error.message, seconds: 0 }))

@@ -1,6 +1,7 @@
 // npm run chaos -- [--depth short|full] [--only f05,f07] [--again]
-// Runs the files of this folder one after another, and keeps each that has ended in .cache/chaos-<depth>.json: a start
-// after an end goes on with the rest, --again begins anew. At full depth all of it takes hours.
+// Runs the files of this folder, and those elsewhere whose tests cite a goal (R1 to R20), one after another, and keeps
+// each that has ended in .cache/chaos-<depth>.json: a start after an end goes on with the rest, --again begins anew. At
+// full depth all of it takes hours. Prints a table of the files, and a line of JSON for each goal.
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { findDapr, installDapr } from '../../dapr/install/index.ts';
 import {
@@ -8,21 +9,28 @@ import {
   type ChaosRun,
   chosenFiles,
   citedBy,
+  countsOf,
   DEPTHS,
+  figuresOf,
+  filesOfGoals,
   forgetRuns,
+  goalLines,
+  goalsOf,
   keepRuns,
   keptRuns,
   readChaosArguments,
+  type TestReport,
 } from '../../scripts/chaos-runs.ts';
 import { jest } from '../../scripts/jest.ts';
 import { endDescendants } from '../bench/kit/processes.ts';
 
 interface Report {
-  testResults: { assertionResults: { status: string; fullName: string }[] }[];
+  testResults: { assertionResults: TestReport[] }[];
 }
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-const files = globSync('test/chaos/*.test.ts').toSorted();
+const others = globSync('{test,src,actors,api}/**/*.test.ts', { exclude: ['test/chaos/**', '**/node_modules/**'] });
+const files = [...globSync('test/chaos/*.test.ts').toSorted(), ...filesOfGoals(others.toSorted())];
 
 if (process.argv.includes('--help')) {
   say(`Usage: npm run chaos -- [--depth ${DEPTHS.join('|')}] [--only f05,f07] [--again]`);
@@ -45,16 +53,15 @@ async function runFile(file: string): Promise<ChaosRun | undefined> {
   const report = `.cache/chaos-${process.pid}.json`;
   rmSync(report, { force: true });
   const ours = ['--forceExit', '--runInBand', '--json', `--outputFile=${report}`, '--runTestsByPath', file];
-  const { seconds } = await jest('chaos', ours, { live: true });
+  const { seconds, output } = await jest('chaos', ours, { live: true, keeps: true });
   if (!existsSync(report)) return undefined;
   const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as Report;
   rmSync(report);
   const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
   if (tests.length === 0) return undefined; // it could not be loaded
-  const count = (...wanted: string[]) => tests.filter(({ status }) => wanted.includes(status)).length;
   const titles = tests.map(({ fullName }) => fullName);
-  const [passed, failed, skipped] = [count('passed'), count('failed'), count('pending', 'todo', 'disabled')];
-  return { file, ...citedBy(file, titles), passed, failed, skipped, seconds };
+  const counts = { ...countsOf(tests), goals: goalsOf(tests) };
+  return { file, ...citedBy(file, titles), ...counts, figures: figuresOf(output), seconds };
 }
 
 mkdirSync('.cache', { recursive: true });
@@ -81,6 +88,8 @@ for (const file of left) {
 }
 
 const runs = keptRuns(kept).filter(({ file }) => chosen.includes(file));
-say(`\n${chaosTable(runs.toSorted((a, b) => a.file.localeCompare(b.file)))}`);
+const sorted = runs.toSorted((a, b) => a.file.localeCompare(b.file));
+say(`\n${chaosTable(sorted)}\n`);
+for (const line of goalLines(sorted)) say(line);
 for (const file of broken) say(`did not run: ${file}`);
 process.exitCode = broken.length > 0 || runs.some(({ failed }) => failed > 0) ? 1 : 0;
