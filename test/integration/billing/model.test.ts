@@ -1,36 +1,23 @@
 // oxlint-disable max-lines -- a model, its commands and one product
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openBillingWing } from '../../../src/billing/open.ts';
 import type { Payments } from '../../../src/billing/payments/index.ts';
 import { type Tier, TIERS } from '../../../src/entitlements/index.ts';
-import { openEvents, openMetrics } from '../../../src/platform/telemetry/index.ts';
-import { pauseQueue } from '../../../src/publishing/channels/index.ts';
-import { resumeOrgPosts } from '../../../src/publishing/open.ts';
 import { disable, enable } from '../../../src/publishing/channels/transitions/disable.ts';
-import { readConfig } from '../../../src/platform/config/index.ts';
-import { AppError, newId, openVault, systemClock } from '../../../src/platform/kernel/index.ts';
+import { AppError, newId } from '../../../src/platform/kernel/index.ts';
 import * as plain from '../../model/billing.ts';
 import type { Counted, Model } from '../../model/billing.ts';
 import { fc } from '../../support/properties.ts';
-import { JWT_SECRET } from '../../support/worlds/app.ts';
-import { WITH_BILLING } from '../../support/worlds/billing.ts';
 import type { Sql } from '../../../src/platform/db/index.ts';
-import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { type PaymentProcessor, startPaymentProcessor } from '../../support/peers/payment-processor.ts';
-import {
-  admit,
-  newPost,
-  openNetwork,
-  type Publisher,
-  startingWith,
-  startPublisher,
-} from '../../support/worlds/publishing/world.ts';
-import { quietLog } from '../../support/worlds/quiet-log.ts';
+import type { TestDatabase } from '../../support/wire/database.ts';
+import type { PaymentProcessor } from '../../support/peers/payment-processor.ts';
+import { isFull } from '../../support/processes/chaos.ts';
+import { type OpenPayments, openPayments } from '../../support/worlds/payments.ts';
+import { admit, newPost, type Publisher, startingWith } from '../../support/worlds/publishing/world.ts';
 
 // Random lives of an org, command by command, against the model: plans, packs, payments, events in any order and more
-// than once, time, and what is counted. `MODEL_COMMANDS=100000` is the full depth.
+// than once, time, and what is counted. `CHAOS_DEPTH=full` runs 100,000 commands, `MODEL_COMMANDS` as many as it says.
 
-const COMMANDS = Number(process.env['MODEL_COMMANDS'] ?? 300);
+const COMMANDS = Number(process.env['MODEL_COMMANDS'] ?? (isFull ? 100_000 : 300));
 const IN_A_LIFE = 50;
 const BY = { userId: null, impersonatorId: null, ip: null };
 const COUNTED: readonly Counted[] = ['channel', 'team_members', 'webhooks', 'posts_per_month', 'storage_gb'];
@@ -40,33 +27,13 @@ let db: TestDatabase;
 let world: Publisher;
 let processor: PaymentProcessor;
 let payments: Payments;
+let opened: OpenPayments;
 let commands = 0;
 beforeAll(async () => {
-  db = await testDatabase();
-  processor = await startPaymentProcessor({ signingKey: WITH_BILLING.PAYMENTS_SIGNING_KEY });
-  world = await startPublisher({ url: db.url, network: openNetwork(), env: WITH_BILLING });
-  const { config } = readConfig({ JWT_SECRET, ...WITH_BILLING });
-  const billing = await openBillingWing({
-    config,
-    sql: db.sql,
-    clock: systemClock,
-    vault: openVault(config.secrets.encryptionKey),
-    email: { enabled: false, queue: async () => undefined, queueAll: async () => undefined },
-    notifications: { tellHolders: async () => undefined },
-    billing: world.billing,
-    events: openEvents(quietLog(), openMetrics({ processMetrics: false })),
-    logs: { of: quietLog },
-    queue: { pauseQueue, resumeQueue: resumeOrgPosts },
-    paymentsServer: processor.url,
-  });
-  payments = billing.rooms.payments;
+  opened = await openPayments();
+  ({ db, world, processor, payments } = opened);
 });
-afterAll(async () => {
-  await payments[Symbol.asyncDispose]();
-  await world[Symbol.asyncDispose]();
-  await processor[Symbol.asyncDispose]();
-  await db[Symbol.asyncDispose]();
-});
+afterAll(() => opened[Symbol.asyncDispose]());
 
 /** The org that lives, as the tests reach it. */
 interface Life {
