@@ -63,6 +63,8 @@ async function makeDatabase(name: string, how = ''): Promise<() => Promise<void>
     await root.unsafe(`create database ${name} ${how}`);
     await root.unsafe(searchPathOf(name));
     await root.unsafe(`alter database ${name} set sim.now = '${new Date(START).toISOString()}'`);
+    // each host has connections of its own, and a statement runs a few times on each: one plan is enough
+    await root.unsafe(`alter database ${name} set plan_cache_mode = force_generic_plan`);
   });
   return () => runOn(SERVER, (root) => root.unsafe(drop));
 }
@@ -81,7 +83,7 @@ export async function buildTemplate(name: string): Promise<AsyncDisposable & { n
 
 /** Copies the template for one simulation. `sql` is for the checks: in real time, and no door. */
 export async function copyTemplate(template: string, name: string) {
-  const drop = await makeDatabase(name, `template ${template} strategy file_copy`);
+  const drop = await makeDatabase(name, `template ${template} strategy wal_log`);
   const url = urlOf(name);
   // open from before time is virtual: nothing of it may wait for a timer
   const sql = openPool(url.href, name, { max: 1, idle_timeout: null, max_lifetime: null, connect_timeout: null });

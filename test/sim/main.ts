@@ -1,5 +1,6 @@
-// npm run sim -- [--seeds n] [--from n] [--seed n] [--replay n] [--store sql] [--bugs [--only 07,26]] [--json]
-// --replay n runs each seed n times, and without --seeds only one.
+// npm run sim -- [--seeds n] [--from n] [--seed n] [--replay n [--replayed n]] [--store sql] [--bugs [--only 07,26]]
+// [--json]
+// --replay n runs each seed n times, or the first ones that --replayed counts; without --seeds only one.
 // Of one seed: --without <fault,…> and --acts n make it smaller, --trace n shows so many lines of it.
 import { parseArgs } from 'node:util';
 
@@ -12,6 +13,7 @@ const read = () =>
       from: { type: 'string', default: '1' },
       seed: { type: 'string' },
       replay: { type: 'string' },
+      replayed: { type: 'string' },
       store: { type: 'string', default: 'sql' },
       without: { type: 'string', default: '' },
       acts: { type: 'string' },
@@ -48,6 +50,7 @@ if (values.bugs) {
     from: Number(values.seed ?? values.from),
     seeds,
     replays: Number(values.replay ?? 1),
+    replayed: Number(values.replayed ?? seeds),
     without: listOf(values.without),
     acts: values.acts === undefined ? undefined : Number(values.acts),
     lines: Number(values.trace),

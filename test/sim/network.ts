@@ -83,6 +83,8 @@ export function openNetworks(world: World, weather: () => Weather, sends: (reque
   const random = new Random(kernel.seed, 'networks');
   const requests: Request[] = [];
   const ledger: Taken[] = [];
+  /** How each exchange ended. */
+  const answered: (Answer | 'well')[] = [];
   let containers = 0;
   /** Until when a channel was told to send nothing, and when it was told so. */
   const limited = new Map<string, { until: number; at: number }>();
@@ -111,6 +113,7 @@ export function openNetworks(world: World, weather: () => Weather, sends: (reque
     const { faulty, kinds, latencyMs } = weather();
     const possible = kinds.filter((kind) => answers.includes(kind));
     const answer = possible.length > 0 && random.chance(faulty) ? random.pick(possible) : 'well';
+    answered.push(answer);
     const isMissing = MISSING.has(answer);
     const actMs = answer === 'late' ? CALL_MS + random.below(4_000) : 1 + random.below(latencyMs);
     const endMs = isMissing ? 1 + random.below(CALL_MS) : actMs;
@@ -230,6 +233,7 @@ export function openNetworks(world: World, weather: () => Weather, sends: (reque
     adapters: CLASSES.map(adapterOf),
     exchange,
     requests,
+    answered,
     /** A post that some network has at this moment. */
     underWay: () => requests.findLast(({ endedAt, kind }) => endedAt === undefined && kind === 'post')?.id,
     findAll,

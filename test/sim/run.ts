@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { newId } from '../../src/platform/kernel/index.ts';
 import { Random } from '../support/random.ts';
 import { openChecks, SETTLES_MS, Violation } from './checks.ts';
+import { standsIn } from './coverage.ts';
 import { copyTemplate, type SimulatedDatabase } from './database.ts';
 import { endSimulation, simulate } from './globals.ts';
 import { startHost } from './host.ts';
@@ -24,6 +25,9 @@ const DAY = 86_400_000;
 const LOOK_EVERY = 40;
 const MOST_STEPS = 60_000;
 const FAIR: Weather = { faulty: 0, kinds: [], latencyMs: 200 };
+
+/** Faults that last as long as their seed does: they are counted by seeds. */
+const DRAWN_WHOLE: readonly Fault[] = ['answers', 'slow', 'people'];
 
 /** Runs one seed on a database of its own, from its first post until everything has its end. */
 export async function runSeed(options: SimulationOptions): Promise<Simulation> {
@@ -260,7 +264,10 @@ async function runWorld(options: SimulationOptions, database: SimulatedDatabase,
   }
   for (const host of alive()) host.kill();
   for (const { kind } of networks.requests) count(`sent ${kind}`);
+  for (const answer of networks.answered) count(`answered ${answer}`);
   for (const _ of receivers.got) count('told by a webhook');
+  for (const fault of DRAWN_WHOLE) if (faults.has(fault)) count(fault);
+  for (const { what, times } of await standsIn(database.sql)) seen[what] = times;
   return {
     options,
     hash: kernel.hash,

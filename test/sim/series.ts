@@ -1,3 +1,4 @@
+import { MANY_SEEDS, MET_BY_MANY, notMet } from './coverage.ts';
 import { buildTemplate } from './database.ts';
 import { START } from './kernel.ts';
 import type { Simulation } from './known.ts';
@@ -7,8 +8,9 @@ import { type Fault, FAULTS } from './swarm.ts';
 interface SeriesOptions {
   from: number;
   seeds: number;
-  /** Each seed runs so often, and has to have the same hash each time. */
+  /** Each of the first `replayed` seeds runs so often, and has to have the same hash each time. */
   replays: number;
+  replayed: number;
   without: readonly string[];
   acts: number | undefined;
   /** Of a trace that are shown. */
@@ -28,14 +30,14 @@ const realMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);
 
 /** Runs seeds one after the other until one fails, which is shrunk and shown. Answers the exit code. */
 export async function simulateAll(options: SeriesOptions): Promise<number> {
-  const { from, seeds, replays, lines, isTraced, json, say } = options;
+  const { from, seeds, replayed, lines, isTraced, json, say } = options;
   const given = process.env['SIM_TEMPLATE'];
   await using built = given === undefined ? await buildTemplate(`rookery_sim_${process.pid}`) : undefined;
   const template = given ?? built!.name;
   const leftOut = FAULTS.filter((fault) => options.without.includes(fault));
   const run: Run = (seed, without = leftOut, acts = options.acts) => runSeed({ template, seed, without, acts });
   const seen: Record<string, number> = {};
-  let [virtualMs, steps] = [0, 0];
+  let [virtualMs, steps, runs] = [0, 0, 0];
   const begun = realMs();
 
   for (let seed = from; seed < from + seeds; seed++) {
@@ -47,6 +49,8 @@ export async function simulateAll(options: SeriesOptions): Promise<number> {
       report(json ? done : await shrink(done, run, say), lines, say);
       return 1;
     }
+    const replays = seed < from + replayed ? options.replays : 1;
+    runs += replays;
     if (isTraced) done.trace.slice(-lines).forEach(say);
     for (let n = 1; n < replays; n++) {
       const { hash } = await run(seed);
@@ -58,9 +62,11 @@ export async function simulateAll(options: SeriesOptions): Promise<number> {
   }
   const ms = Math.max(1, realMs() - begun);
   const virtualDays = Math.round((virtualMs / DAY) * 10) / 10;
-  const seedsPerMinute = Math.round((seeds * replays * 60_000) / ms);
-  say(JSON.stringify({ seeds, replays, steps, virtualDays, seconds: Math.round(ms / 1_000), seedsPerMinute, seen }));
-  return 0;
+  const runsPerMinute = Math.round((runs * 60_000) / ms);
+  say(JSON.stringify({ seeds, runs, steps, virtualDays, seconds: Math.round(ms / 1_000), runsPerMinute, seen }));
+  const missing = seeds >= MANY_SEEDS ? notMet(seen, MET_BY_MANY) : [];
+  if (missing.length > 0) say(`not met by ${seeds} seeds: ${missing.join(', ')}`);
+  return missing.length > 0 ? 1 : 0;
 }
 
 /** Leaves out faults and acts as long as it still fails in the same way. */
