@@ -51,7 +51,7 @@ const codeOf = (call: Promise<unknown>) =>
 
 for (const engine of engines)
   (engine.missing ? describe.skip : describe)(
-    `${engine.name} engine${engine.missing ? ` [skipped: ${engine.missing}]` : ''}`,
+    `${engine.name} engine [R14]${engine.missing ? ` [skipped: ${engine.missing}]` : ''}`,
     () => {
       const { needs, on, overlapped } = probeNeeds();
       let harness: EngineHarness;
@@ -269,7 +269,7 @@ for (const engine of engines)
           });
         });
 
-        test('a caller that disconnects while it waits never makes two turns of one actor overlap', async () => {
+        test('a caller that disconnects while it waits never makes two turns of one actor overlap [R7]', async () => {
           const id = newActor();
           const hold = gate();
           const ran = count(id, 'second');
@@ -504,7 +504,7 @@ for (const engine of engines)
           expect(fired).toBe(1);
         });
 
-        test('a default reminder whose callback fails 20 times is repeated with its data until it succeeds, and then no more', async () => {
+        test('a default reminder whose callback fails 20 times is repeated with its data until it succeeds, and then no more [R6]', async () => {
           const id = newActor();
           const heard: unknown[] = [];
           on(id, 'ring', (_turn, data) => {

@@ -92,7 +92,7 @@ test('a host silent for less than five seconds keeps its slot', async () => {
   expect(await stateOf(sql(), post.id)).toMatchObject({ detail: 'publishing' });
 });
 
-test('writes of a replaced host are refused', async () => {
+test('writes of a replaced host are refused [R7]', async () => {
   await using _running = await start();
   const { orgId, channelId, post, other } = await abandoned(6_000);
   network.settlesWithinMs = 60_000;
@@ -160,7 +160,7 @@ test('without a lookup a claimed but unsent post is sent, and one that may have 
   expect(network.taken.map(({ postId }) => postId)).toEqual([waiting.post.id]);
 });
 
-test('a channel with a lost reminder is nudged five seconds after its due time', async () => {
+test('a channel with a lost reminder is nudged five seconds after its due time [R6]', async () => {
   await using _running = await start();
   const { orgId, channelIds } = await seedOrg(sql(), 30);
   const posts = channelIds.map(draft);
@@ -212,7 +212,7 @@ test('a post that is added between a claim and its reminder keeps the earlier du
   ]);
 });
 
-test('a lookup with a lost reminder is repeated', async () => {
+test('a lookup with a lost reminder is repeated [R6]', async () => {
   await using _running = await start();
   const { orgId, channelId, post } = await abandoned(0);
   network.taken.push({ channelId, postId: post.id, text: '' });
@@ -230,7 +230,7 @@ test('only one process sweeps at a time', async () => {
   expect(await world.reconciler.sweep()).toBeDefined();
 });
 
-test('a host whose own heartbeat is older than four seconds sends nothing and returns its posts', async () => {
+test('a host whose own heartbeat is older than four seconds sends nothing and returns its posts [R7]', async () => {
   await using _running = await start();
   const { orgId, channelId } = await seedOrg(sql());
   const { heartbeatAgeMs } = world.engine;

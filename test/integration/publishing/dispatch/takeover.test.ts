@@ -107,7 +107,7 @@ const accepted = (network: Network, { id }: { id: string }) =>
 describe.each(['read-back', 'own-id', 'at-most-once'] as const)(
   'a host that resumes its heartbeats, on a network that is %s',
   (once) => {
-    test('does not send a post that another host took over and sent meanwhile', async () => {
+    test('does not send a post that another host took over and sent meanwhile [R7]', async () => {
       const network = Object.assign(openNetwork(), { once, settlesWithinMs: 0 });
       await using a = await openHost(network);
       await using b = await openHost(network);
