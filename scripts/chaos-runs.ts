@@ -35,7 +35,7 @@ export interface TestReport {
   fullName: string;
 }
 
-/** The goals of reliability: R1 to R20. */
+/** The goals of reliability. */
 export const GOALS: readonly string[] = Array.from({ length: 20 }, (_, n) => `R${n + 1}`);
 /** Codes stand in brackets at the end of a title. */
 const CODES = /\[([A-Z]{1,2}\d{1,3}(?:, ?[A-Z]{1,2}\d{1,3})*)\]/g;

@@ -1,5 +1,5 @@
 // npm run chaos -- [--depth short|full] [--only f05,f07] [--again]
-// Runs the files of this folder, and those elsewhere whose tests cite a goal (R1 to R20), one after another, and keeps
+// Runs the files of this folder, and those elsewhere whose tests cite a goal, one after another, and keeps
 // each that has ended in .cache/chaos-<depth>.json: a start after an end goes on with the rest, --again begins anew. At
 // full depth all of it takes hours. Prints a table of the files, and a line of JSON for each goal.
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
