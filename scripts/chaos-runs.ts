@@ -13,7 +13,7 @@ export interface ChaosOptions {
   again: boolean;
 }
 /** How many tests ended in which way. */
-export interface Counts {
+interface Counts {
   passed: number;
   failed: number;
   skipped: number;
