@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { systemClock } from '../../src/platform/kernel/index.ts';
 import { isFull, note, rounds } from '../support/processes/chaos.ts';
 import { testDatabase } from '../support/wire/database.ts';
-import { type LedgerRow, violationsOf } from '../support/processes/history.ts';
+import type { LedgerRow } from '../support/processes/history/shape.ts';
+import { violationsOf } from '../support/processes/history.ts';
 import { engines } from '../support/processes/service.ts';
 import { comes, openCrowd, allSettled, type Wanted } from '../support/processes/wave.ts';
 

@@ -1,89 +1,21 @@
 import { describe, expect, test } from '@jest/globals';
-import { createHmac } from 'node:crypto';
-import { type History, type LedgerRow, violationsOf } from '../support/processes/history.ts';
+import {
+  SECRET,
+  at,
+  created,
+  delivery,
+  edit,
+  forged,
+  good,
+  invariants,
+  noted,
+  received,
+  row,
+} from '../support/processes/history/sample.ts';
+import type { History } from '../support/processes/history/shape.ts';
+import { violationsOf } from '../support/processes/history.ts';
 
 // The judge of the chaos tests, judged: a good history passes, and each forged one is refused under the right name.
-
-const DEPLOYMENT = 'the secret of the deployment';
-const SECRET = `whsec_${Buffer.from('the key of one webhook').toString('base64')}`;
-const at = (ms: number) => new Date(1_800_000_000_000 + ms);
-
-function received(
-  postId: string,
-  { id = `msg_${postId}`, secret = SECRET, deployment = DEPLOYMENT, status = 200, event = 'post.published' } = {},
-) {
-  const body = Buffer.from(JSON.stringify({ event, timestamp: at(0).toISOString(), data: { postId } }));
-  const signature = createHmac('sha256', Buffer.from(secret.slice(6), 'base64'))
-    .update(`${id}.1800000000.`)
-    .update(body)
-    .digest('base64');
-  return {
-    headers: {
-      'webhook-id': id,
-      'webhook-timestamp': '1800000000',
-      'webhook-signature': `v1,${signature}`,
-      'x-service-signature': `sha256=${createHmac('sha256', deployment).update(body).digest('hex')}`,
-    },
-    body,
-    status,
-  };
-}
-const created = (postId: string, due: number, channel = 'one') => ({
-  status: 201,
-  postId,
-  channelId: channel,
-  account: channel,
-  due: at(due),
-  answeredAt: at(-500),
-  latencyMs: 50,
-});
-const noted = (seq: number, key: string, ms: number, more: Partial<LedgerRow> = {}): LedgerRow => ({
-  seq,
-  at: at(ms),
-  account: 'one',
-  postId: `there-${key}`,
-  step: 'publish',
-  idempotencyKey: key,
-  accepted: true,
-  answered: 'ok',
-  ...more,
-});
-const row = (id: string, more: object = {}) => ({
-  id,
-  state: 'PUBLISHED',
-  detail: null,
-  error: null,
-  attempt: 1,
-  deleted: false,
-  releaseId: `there-${id}`,
-  ...more,
-});
-const delivery = (postId: string, more: object = {}) => ({
-  id: `d-${postId}`,
-  webhookId: 'hook',
-  postId,
-  attempts: 1,
-  ...more,
-});
-
-/** Two posts of one channel, published in order, each announced once. */
-const good: History = {
-  created: [created('a', 0), created('b', 100)],
-  ledger: [noted(1, 'a', 60), noted(2, 'b', 160)],
-  received: [received('a'), received('b')],
-  hooks: [{ id: 'hook', secret: SECRET, channelIds: ['one'] }],
-  deploymentSecret: DEPLOYMENT,
-  posts: [row('a'), row('b')],
-  deliveries: [delivery('a'), delivery('b')],
-};
-const invariants = (more: Partial<History>) => [
-  ...new Set(violationsOf({ ...good, ...more }).map(({ invariant }) => invariant)),
-];
-/** The post `a` alone is forged; `b` stays as it is. */
-const forged = {
-  posts: (more: object) => [row('a', more), row('b')],
-  received: (...more: History['received'][number][]) => [...more, received('b')],
-};
 
 describe('the checker of histories', () => {
   test('takes a good history', () => expect(violationsOf(good)).toEqual([]));
@@ -186,6 +118,7 @@ describe('the checker of histories', () => {
       },
     ],
     ['I4', 'a post before its time', { ledger: [noted(1, 'a', 40), noted(2, 'b', 160)] }],
+    ['I4', 'a post before the time that it was moved to', { edited: [edit({ postId: 'b', due: at(10_000) })] }],
     ['I6', 'a published post that was not announced', { received: forged.received() }],
     ['I6', 'one that was refused once and never again', { received: forged.received(received('a', { status: 500 })) }],
     ['I6', 'two ids for one event', { received: forged.received(received('a'), received('a', { id: 'msg_again' })) }],

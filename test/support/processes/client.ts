@@ -91,18 +91,31 @@ export const postBody = ({
   content,
   settings = {},
   image = [],
+  items = [],
+  inter,
 }: {
   channelId: string;
   date: Date;
   content: string;
   settings?: object;
   image?: readonly object[];
+  /** What follows in its thread. */
+  items?: readonly string[];
+  /** It recurs every so many days. */
+  inter?: number | undefined;
 }) => ({
   type: 'schedule',
   date: date.toISOString(),
   shortLink: false,
   tags: [],
-  posts: [{ integration: { id: channelId }, value: [{ content, image }], settings }],
+  ...(inter && { inter }),
+  posts: [
+    {
+      integration: { id: channelId },
+      value: [{ content, image }, ...items.map((item) => ({ content: item }))],
+      settings,
+    },
+  ],
 });
 /** The id that a create was answered; undefined when it was not acknowledged. */
 export const createdId = ({ status, body }: CallAnswer): string | undefined =>

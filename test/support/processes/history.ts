@@ -1,78 +1,21 @@
 import { createHmac } from 'node:crypto';
+import { keptApart, mailsForward, moneyAddsUp, withinLimits, withoutHands } from './history/accounts.ts';
+import {
+  acknowledged,
+  groupBy,
+  type History,
+  isUnknown,
+  type LedgerRow,
+  publishing,
+  type ReceivedHook,
+  say,
+  type Violation,
+} from './history/shape.ts';
+import { followedOnce, meantOf, nothingMissing } from './history/writes.ts';
 
 // What happened, judged from the files of processes that import nothing from the product: the network's ledger, what
 // the receiver of webhooks got, what the load driver was answered. The product's own rows are recounted, never believed
 // alone.
-
-/** One create that the driver sent, and what it was answered. */
-export interface Created {
-  /** 201: acknowledged; 0: no answer came, so nobody knows. */
-  status: number;
-  postId: string | undefined;
-  channelId: string;
-  /** Of the channel at the network. */
-  account: string;
-  due: Date;
-  /** When the answer came. */
-  answeredAt: Date;
-  /** How long the network was told to take over it. */
-  latencyMs: number;
-  /** The body of the answer. */
-  said?: string;
-}
-/** One request as the network noted it, in the order of `seq`. */
-export interface LedgerRow {
-  seq: number;
-  at: Date;
-  account: string;
-  postId: string | null;
-  step: string;
-  idempotencyKey: string | null;
-  accepted: boolean;
-  answered: string;
-}
-/** One request that the receiver got, with its raw bytes and what it answered. */
-export interface ReceivedHook {
-  headers: Readonly<Record<string, string | string[] | undefined>>;
-  body: Buffer;
-  status: number;
-}
-export interface Hook {
-  id: string;
-  secret: string;
-  /** Every channel that it listens to, spelled out. */ channelIds: readonly string[];
-}
-/** Rows of the product, recounted by plain SQL after the fault. */
-export interface PostRow {
-  id: string;
-  state: string;
-  detail: string | null;
-  error: string | null;
-  attempt: number;
-  deleted: boolean;
-  releaseId: string | null;
-}
-export interface DeliveryRow {
-  id: string;
-  webhookId: string;
-  postId: string;
-  attempts: number;
-}
-
-export interface History {
-  created: readonly Created[];
-  ledger: readonly LedgerRow[];
-  received: readonly ReceivedHook[];
-  hooks: readonly Hook[];
-  /** Signs every delivery of the deployment. */
-  deploymentSecret: string;
-  posts: readonly PostRow[];
-  deliveries: readonly DeliveryRow[];
-}
-export interface Violation {
-  invariant: 'I1' | 'I2' | 'I3' | 'I4' | 'I6';
-  says: string;
-}
 
 /** Timers and two clocks of one machine may differ by this much. */
 const SLACK_MS = 3;
@@ -81,25 +24,19 @@ const ATTEMPTS = 3;
 /** Everything in a history that must not be there; an empty list is a good history. */
 export function violationsOf(history: History): Violation[] {
   return [
-    ...nothingLost(history),
-    ...acceptedOnce(history),
-    ...inOrder(history),
-    ...noneEarly(history),
-    ...delivered(history),
+    ...nothingLost(history), // I1
+    ...acceptedOnce(history), // I2
+    ...inOrder(history), // I3
+    ...noneEarly(history), // I4
+    ...withinLimits(history), // I5
+    ...delivered(history), // I6
+    ...followedOnce(history), // I7
+    ...moneyAddsUp(history), // I8
+    ...keptApart(history), // I9
+    ...nothingMissing(history), // I10
+    ...withoutHands(history), // I11
+    ...mailsForward(history), // I12
   ];
-}
-
-const say =
-  (invariant: Violation['invariant']) =>
-  (says: string): Violation => ({ invariant, says });
-const acknowledged = ({ created }: History) =>
-  created.filter((one): one is Created & { postId: string } => one.status === 201 && one.postId !== undefined);
-const publishing = ({ ledger }: History) => ledger.filter(({ step }) => step === 'publish' || step === 'reply');
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
-  return groups;
 }
 
 /** I1: every acknowledged post has come to an end that its network agrees with. */
@@ -139,8 +76,10 @@ function nothingLost(history: History): Violation[] {
  */
 function acceptedOnce(history: History): Violation[] {
   const broken = say('I2');
-  const known = new Set(acknowledged(history).map(({ postId }) => postId));
-  const someUnanswered = history.created.some(({ status }) => status === 0);
+  const roots = new Set(acknowledged(history).map(({ postId }) => postId));
+  const items = history.posts.filter(({ rootId }) => rootId !== null && roots.has(rootId)).map(({ id }) => id);
+  const known = new Set([...roots, ...items]);
+  const someUnanswered = history.created.some(({ status }) => isUnknown(status));
   const violations: Violation[] = [];
   for (const [key, rows] of groupBy(publishing(history), ({ idempotencyKey }) => idempotencyKey ?? '')) {
     if (key === '') {
@@ -165,16 +104,22 @@ function acceptedOnce(history: History): Violation[] {
  */
 function inOrder(history: History): Violation[] {
   const broken = say('I3');
-  const posts = new Map(acknowledged(history).map((one) => [one.postId, one]));
+  const meant = meantOf(history);
+  const posts = new Map(
+    acknowledged(history).map((one) => {
+      const { due, knownAt } = meant.get(one.postId)!;
+      return [one.postId, { ...one, due, answeredAt: knownAt }];
+    }),
+  );
   const attempts = new Map(history.posts.map(({ id, attempt }) => [id, attempt]));
   const violations: Violation[] = [];
   for (const [account, rows] of groupBy(publishing(history), (row) => row.account)) {
     const sorted = rows.toSorted((a, b) => a.seq - b.seq);
-    let last: (Created & { postId: string }) | undefined;
+    let last: { postId: string; due: Date } | undefined;
     const went = new Set<string>(); // a second time is the business of I2
     for (const { idempotencyKey, accepted } of sorted) {
       const post = posts.get(idempotencyKey ?? '');
-      if (!post || !accepted || went.has(post.postId) || attempts.get(post.postId) !== 1) continue;
+      if (!post?.answeredAt || !accepted || went.has(post.postId) || attempts.get(post.postId) !== 1) continue;
       went.add(post.postId);
       // Only what was known before the other one was due could have gone first.
       if (last && post.due < last.due && post.answeredAt < last.due)
@@ -201,7 +146,8 @@ function inOrder(history: History): Violation[] {
 
 /** I4: no request came to the network before its post was due, by the clock of the database that keeps the ledger. */
 function noneEarly(history: History): Violation[] {
-  const posts = new Map(acknowledged(history).map((one) => [one.postId, one]));
+  const meant = meantOf(history);
+  const posts = new Map(acknowledged(history).map((one) => [one.postId, { ...one, due: meant.get(one.postId)!.due }]));
   return publishing(history).flatMap(({ idempotencyKey, at }) => {
     const post = posts.get(idempotencyKey ?? '');
     const early = post ? post.due.getTime() - (at.getTime() - post.latencyMs) : 0;

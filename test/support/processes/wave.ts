@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Database } from '../../../src/platform/db/index.ts';
 import { type ServiceClient, createdId, postBody, signUpAt } from './client.ts';
-import type { Created, DeliveryRow, History, Hook, LedgerRow, PostRow, ReceivedHook } from './history.ts';
+import { plantCanary } from './history/canary.ts';
+import { ledgerOf, rowsOf, writtenIn } from './history/rows.ts';
+import type { Created, Edited, History, Hook, LimitStep, ReceivedHook } from './history/shape.ts';
 import { type Receiver, startReceiver } from '../wire/receiver.ts';
 import { SIGNING_SECRET } from './service.ts';
 
@@ -21,6 +23,13 @@ export interface Wanted {
   /** Files of the library. */
   image?: readonly object[];
   content?: string;
+  /** What follows in its thread. */
+  items?: readonly string[];
+  firstComment?: string;
+  /** Repeats it once it is out. */
+  repostedBy?: Channel;
+  /** Every so many days. */
+  inter?: number;
 }
 interface CrowdSize {
   orgs: number;
@@ -37,6 +46,16 @@ export interface Crowd extends AsyncDisposable {
   readonly created: readonly Created[];
   /** Sends the creates, several at a time and in this order for each channel. */
   post(wanted: readonly Wanted[]): Promise<Created[]>;
+  /** Changes a post, and records what was answered. */
+  edit(post: Created, change: Pick<Edited, 'text' | 'due'>): Promise<Edited>;
+  /** An organization that takes no part, whose rows others ask for from now on. */
+  plantCanary(sql: Database): Promise<void>;
+  /** Others ask for what the canary has. */
+  askForCanary(): Promise<void>;
+  /** Notes a limit that was set. */
+  limit(step: LimitStep): void;
+  /** Notes what was done for the product once the fault was over. */
+  hand(what: string): void;
   /** All that is known, for the checker. `ledger` is the database of the sandbox when it is another one. */
   history(sql: Database, ledger?: Database): Promise<History>;
 }
@@ -100,14 +119,29 @@ export async function openCrowd(url: string, { orgs, channels: wanted, answeredL
     latencyMs = 0,
     settings,
     image = [],
-    content = `<p>Due ${due.toISOString()}</p>`,
+    content,
+    items = [],
+    firstComment,
+    repostedBy,
+    inter,
   }: Wanted): Promise<Created> => {
+    const text = `Due ${due.toISOString()}`;
     const body = postBody({
       channelId: channel.id,
       date: due,
-      content,
-      settings: { ...settings, latencyMs },
+      content: content ?? `<p>${text}</p>`,
+      settings: {
+        ...settings,
+        latencyMs,
+        ...(firstComment !== undefined && { firstComment }),
+        ...(repostedBy && {
+          'plug--sandbox-repost-from--active': true,
+          'plug--sandbox-repost-from--integrations': [{ id: repostedBy.id }],
+        }),
+      },
       image,
+      items: items.map((item) => `<p>${item}</p>`),
+      inter,
     });
     const answer = await channel.client
       .ask('/public/v1/posts', { body })
@@ -121,14 +155,52 @@ export async function openCrowd(url: string, { orgs, channels: wanted, answeredL
       answeredAt: new Date(),
       latencyMs,
       said: answer.text,
+      ...(content === undefined && { texts: [text, ...items] }),
+      firstComment,
+      repostedBy: repostedBy && [repostedBy.account],
+      recurs: inter !== undefined,
     };
     created.push(one);
     return one;
   };
+  const edited: Edited[] = [];
+  const limits: LimitStep[] = [];
+  const hands: string[] = [];
+  let canary: Awaited<ReturnType<typeof plantCanary>> | undefined;
   const end = begun.move();
   return {
     channels,
     created,
+    async edit({ postId, channelId }, { text, due }) {
+      const { client } = channels.find(({ id }) => id === channelId)!;
+      const { status } = await client
+        .ask(`/public/v1/posts/${postId}`, {
+          method: 'PUT',
+          body: {
+            ...(text !== undefined && { content: `<p>${text}</p>` }),
+            ...(due && { publishDate: due.toISOString() }),
+          },
+        })
+        .catch(() => ({ status: 0 }));
+      const one: Edited = {
+        postId: postId!,
+        status,
+        answeredAt: new Date(),
+        ...(text !== undefined && { text }),
+        ...(due && { due }),
+      };
+      edited.push(one);
+      return one;
+    },
+    async plantCanary(sql) {
+      canary = await plantCanary(url, sql, `${receiver.url}/canary`);
+    },
+    async askForCanary() {
+      const [{ client, id }] = channels as [Channel];
+      await canary?.ask(client, id);
+    },
+    limit: (step) => void limits.push(step),
+    hand: (what) => void hands.push(what),
     async post(list) {
       const byChannel = Map.groupBy(list, ({ channel }) => channel.id);
       const answers: Created[] = [];
@@ -138,44 +210,68 @@ export async function openCrowd(url: string, { orgs, channels: wanted, answeredL
       return answers;
     },
     async history(sql, ledger = sql) {
+      const ids = (list: readonly { id: string }[]) => list.map(({ id }) => id);
       return {
         created,
+        edited,
         hooks,
         received,
+        limits,
+        hands,
         deploymentSecret: SIGNING_SECRET,
         ledger: await ledgerOf(ledger),
-        posts: await postsOf(sql),
-        deliveries: await deliveriesOf(sql),
+        ...(await rowsOf(sql, canary?.orgId)),
+        canary: await canary?.read(),
+        written: [
+          ...(await writtenIn(sql, 'channels', ids(channels))),
+          ...(await writtenIn(sql, 'webhooks', ids(hooks))),
+        ],
       };
     },
     [Symbol.asyncDispose]: () => end.disposeAsync(),
   };
 }
 
-const ledgerOf = (sql: Database) => sql<LedgerRow[]>`
-  select seq::float8 as seq, at, account, post_id as "postId", step, idempotency_key as "idempotencyKey", accepted,
-    answered
-  from sandbox_ledger
-  order by seq`;
-const postsOf = (sql: Database) => sql<PostRow[]>`
-  select id, state, detail, error, attempt, deleted_at is not null as deleted, release_id as "releaseId" from posts`;
-const deliveriesOf = (sql: Database) => sql<DeliveryRow[]>`
-  select d.id, d.webhook_id as "webhookId", d.body::json -> 'data' ->> 'postId' as "postId",
-    (select count(*)::int from webhook_attempts a where a.delivery_id = d.id) as attempts
-  from webhook_deliveries d`;
-
-/** How many posts the network has accepted. */
+/** How many posts the network has accepted, without what follows them. */
 export async function acceptedCount(ledger: Database): Promise<number> {
-  const [row] = await ledger<{ count: number }[]>`select count(*)::int as count from sandbox_ledger where accepted`;
+  const [row] = await ledger<{ count: number }[]>`
+    select count(*)::int as count from sandbox_ledger where accepted and step = 'publish'`;
   return row!.count;
 }
 
-/** What has not come to an end yet: posts, facts that were not heard, deliveries. */
-async function unsettled(sql: Database): Promise<{ posts: number; facts: number; deliveries: number }> {
-  const [row] = await sql<{ posts: number; facts: number; deliveries: number }[]>`
-    select (select count(*)::int from posts where state = 'QUEUE' and deleted_at is null) as posts,
-      (select count(*)::int from outbox) as facts,
-      (select count(*)::int from webhook_deliveries where state = 'pending') as deliveries`;
+/** Posts that are called published, and those that the network has; a thread is one. */
+export const outOf = ({ posts, ledger }: Pick<History, 'posts' | 'ledger'>) => ({
+  published: posts.filter(({ state, rootId }) => state === 'PUBLISHED' && rootId === null).length,
+  accepted: ledger.filter(({ accepted, step }) => accepted && step === 'publish').length,
+});
+
+interface Left {
+  posts: number;
+  followUps: number;
+  series: number;
+  facts: number;
+  deliveries: number;
+}
+/**
+ * What has not come to an end yet: posts that are due soon, what follows them, facts that were not heard, deliveries.
+ * Nothing can be written by the way.
+ */
+async function unsettled(sql: Database): Promise<Left> {
+  const [row] = await sql.begin(
+    'read only',
+    (tx) => tx<Left[]>`
+      select (select count(*)::int
+          from posts
+          where state = 'QUEUE' and deleted_at is null and publish_date < now() + interval '1 hour') as posts,
+        (select count(*)::int
+          from post_follow_ups
+          where kind in ('first_comment', 'post_plug') and due_at is not null) as "followUps",
+        (select count(*)::int
+          from posts
+          where recurrence is not null and state = 'PUBLISHED' and repeated_at is null) as series,
+        (select count(*)::int from outbox) as facts,
+        (select count(*)::int from webhook_deliveries where state = 'pending') as deliveries`,
+  );
   return row!;
 }
 
