@@ -2,10 +2,11 @@ import { expect, test } from '@jest/globals';
 import type { Database } from '../../../src/platform/db/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { type Chance, chance, isFull, note, rounds } from './chaos.ts';
-import type { History } from './history/shape.ts';
 import { violationsOf } from './history.ts';
+import type { Created } from './history/shape.ts';
 import { engines, type Service, type ServiceOptions } from './service.ts';
-import { acceptedCount, allSettled, comes, openCrowd, waveOf } from './wave.ts';
+import { acceptedCount, allSettled, comes, type Crowd, openCrowd, outOf, waveOf } from './wave.ts';
+import { editSome, mixed } from './wave-mix.ts';
 import { testDatabase } from '../wire/database.ts';
 
 /** Posts that fall due while something breaks, ten on each channel. */
@@ -38,7 +39,7 @@ interface WaveFault {
   breaks: () => Promise<unknown>;
 }
 
-/** What is not as it must be of the history, and posts that are not out. */
+/** What is not as it must be of the history, and posts that are not out; a thread is one. */
 interface Outcome {
   violations: unknown;
   created: number;
@@ -70,28 +71,50 @@ export async function brokenBy({
   await using crowd = await openCrowd(service.url, { orgs: 10, channels: posts / 10 });
   const from = systemClock.in(leadMs);
   const settings = { latencyMs: LATENCY_MS };
-  await crowd.post([
-    ...waveOf(crowd.channels, posts, from, settings, overMs),
+  await crowd.plantCanary(sql);
+  const wanted = [
+    ...mixed(waveOf(crowd.channels, posts, from, settings, overMs), crowd),
     ...waveOf(crowd.channels, later, new Date(from.getTime() + laterMs), settings),
-  ]);
+  ];
+  const answers = await crowd.post(wanted);
+  const isLater = ({ due }: Created) => due.getTime() >= from.getTime() + laterMs;
+  const [now, behind] = [answers.filter((one) => !isLater(one)), answers.filter(isLater)];
   const moment = 1 + random.pick(before);
   if (!(await comes(async () => (await acceptedCount(ledger)) >= moment, 120_000)))
     throw new Error(`The wave did not begin\n${service.lastWords()}`);
   const at = performance.now();
+  const underWay = Promise.all([editSome(crowd, { now, later: behind }), crowd.askForCanary()]);
   await breaks();
   const brokenMs = Math.round(performance.now() - at);
-  const settledAfterMs = await allSettled(sql).catch((error: unknown) =>
-    Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)),
-  );
+  const settledAfterMs = await settlesAlone(service, sql, crowd);
+  await underWay;
   note({ engine: service.engine, posts: posts + later, moment, brokenMs, settledAfterMs });
-  const history: History = await crowd.history(sql, ledger);
+  const history = await crowd.history(sql, ledger);
   return {
     violations: violationsOf(history),
     created: crowd.created.filter(({ status }) => status === 201).length,
-    published: history.posts.filter(({ state }) => state === 'PUBLISHED').length,
-    accepted: history.ledger.filter(({ accepted }) => accepted).length,
+    ...outOf(history),
     gone: service.hosts.filter((host) => host.exit() !== undefined).length,
   };
+}
+
+/**
+ * Waits until all has come to an end, by reading alone. A process of the product that ends or is another one by then
+ * was somebody's work. Answers after how many milliseconds it was.
+ */
+export async function settlesAlone(
+  service: Pick<Service, 'hosts' | 'lastWords'>,
+  sql: Database,
+  crowd: Pick<Crowd, 'hand'>,
+): Promise<number> {
+  const before = [...service.hosts];
+  const ms = await allSettled(sql).catch((error: unknown) =>
+    Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)),
+  );
+  for (const [n, host] of service.hosts.entries())
+    if (host !== before[n]) crowd.hand(`host ${n + 1} was started again`);
+    else if (host.exit()) crowd.hand(`host ${n + 1} has ended`);
+  return ms;
 }
 
 interface DaprFault extends Pick<ServiceOptions, 'hosts' | 'between'> {
