@@ -130,7 +130,7 @@ const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 const random = chance('f07');
 
 (hasRedis ? test : test.skip).each(rounds(8))(
-  'round $round of $of: the wires to Postgres and to Redis are cut in every way, and every post is out once',
+  'round $round of $of: the wires to Postgres and to Redis are cut in every way, and every post is out once [I1, I2, I3, I4, I6, I7, I9, I10, I11, R1, R2, R4]',
   async () => {
     await using database = await testDatabase();
     await using redis = (await startRedis())!;

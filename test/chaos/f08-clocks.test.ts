@@ -65,7 +65,7 @@ const WRONG: readonly Wrong[] = [
 
 describe.each(engines)('wrong clocks on the $name engine', ({ name, missing, start }) => {
   (missing === undefined ? test : test.skip).each(rounds(5))(
-    `round $round of $of: clocks of hosts are ahead, behind, fast and years off: nothing is early, lost or out twice${missing ? ` [skipped: ${missing}]` : ''}`,
+    `round $round of $of: clocks of hosts are ahead, behind, fast and years off: nothing is early, lost or out twice [I1, I2, I3, I4, I6, R1, R2, R4]${missing ? ` [skipped: ${missing}]` : ''}`,
     async ({ round }) => {
       await using database = await testDatabase();
       using first = hostClock();

@@ -36,7 +36,7 @@ const isPaused = (detail: string | null) => detail === 'paused';
 
 const [embedded] = engines;
 test.each(rounds(4))(
-  `round $round of $of: each provider failure ends in its declared outcome, publishes once at most, and delays no other post`,
+  `round $round of $of: each provider failure ends in its declared outcome, publishes once at most, and delays no other post [I1, I2, I4, I6]`,
   async ({ round }) => {
     await using database = await testDatabase();
     const { sql } = database;

@@ -29,7 +29,7 @@ const TWICE = fileURLToPath(new URL('../support/processes/scripts/twice-process.
 
 describe.each(engines)('everything twice on the $name engine', ({ name, missing, start }) => {
   (missing === undefined ? test : test.skip).each(rounds(4))(
-    `round $round of $of: turns, reminders and messages come twice, receivers answer late: every post is out once, under one id for each receiver${missing ? ` [skipped: ${missing}]` : ''}`,
+    `round $round of $of: turns, reminders and messages come twice, receivers answer late: every post is out once, under one id for each receiver [I1, I2, I3, I4, I6, R1, R2]${missing ? ` [skipped: ${missing}]` : ''}`,
     async ({ round }) => {
       await using database = await testDatabase();
       const proxies: TwiceProxy[] = [];

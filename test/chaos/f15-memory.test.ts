@@ -28,7 +28,7 @@ function* film(): Generator<Uint8Array> {
 describe.each(engines)('little memory on the $name engine', ({ name, missing, start }) => {
   const wave = waveOn(name);
   (missing === undefined ? test : test.skip).each(rounds(2))(
-    `round $round of $of: with a heap of ${HEAP_MB} MB a wave of ${wave.posts} posts is out once, and an upload above the limit is refused in words${missing ? ` [skipped: ${missing}]` : ''}`,
+    `round $round of $of: with a heap of ${HEAP_MB} MB a wave of ${wave.posts} posts is out once, and an upload above the limit is refused in words [I1, I2, I3, I4, I6, I7, I9, I10, I11, R1, R2, R4]${missing ? ` [skipped: ${missing}]` : ''}`,
     async () => {
       await using database = await testDatabase();
       await using service = await start({

@@ -57,8 +57,15 @@ async function sendFile(url: string, headers: Record<string, string>, pieces: It
   return { status: response.statusCode ?? 0, body: JSON.parse(await readText(response)) as unknown };
 }
 
-/** Registers a person and an org at a running product, and makes an API key. */
-export async function signUpAt(url: string, name = 'Acme'): Promise<ServiceClient> {
+/**
+ * Registers a person and an org at a running product, and makes an API key. `registered`: where billing is on it gives
+ * the org a plan with an API.
+ */
+export async function signUpAt(
+  url: string,
+  name = 'Acme',
+  registered: (email: string) => Promise<void> = async () => {},
+): Promise<ServiceClient> {
   const email = `person-${randomBytes(6).toString('hex')}@example.com`;
   const { accessToken } = await asked(
     `${url}/auth/register`,
@@ -66,6 +73,7 @@ export async function signUpAt(url: string, name = 'Acme'): Promise<ServiceClien
     {},
     { body: { provider: 'LOCAL', email, password: randomBytes(12).toString('hex'), company: name, returnToken: true } },
   );
+  await registered(email);
   const session = { auth: accessToken };
   const { plaintext } = await asked(`${url}/user/api-keys`, z.object({ plaintext: z.string() }), session, {
     body: { name: 'test' },

@@ -31,11 +31,11 @@ export function violationsOf(history: History): Violation[] {
     ...withinLimits(history), // I5
     ...delivered(history), // I6
     ...followedOnce(history), // I7
-    ...moneyAddsUp(history), // I8
+    ...moneyAddsUp(history), // of payments, where there are any
     ...keptApart(history), // I9
     ...nothingMissing(history), // I10
     ...withoutHands(history), // I11
-    ...mailsForward(history), // I12
+    ...mailsForward(history), // of mails that were looked at more than once
   ];
 }
 

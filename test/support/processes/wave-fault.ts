@@ -5,9 +5,10 @@ import { type Chance, chance, isFull, note, rounds } from './chaos.ts';
 import { violationsOf } from './history.ts';
 import type { Created } from './history/shape.ts';
 import { engines, type Service, type ServiceOptions } from './service.ts';
-import { acceptedCount, allSettled, comes, type Crowd, openCrowd, outOf, waveOf } from './wave.ts';
-import { editSome, mixed } from './wave-mix.ts';
+import { acceptedCount, allSettled, comes, type Crowd, openCrowd, outOf, type Wanted, waveOf } from './wave.ts';
+import { editSome, limitTo, mixed } from './wave-mix.ts';
 import { testDatabase } from '../wire/database.ts';
+import { WITH_BILLING } from '../worlds/billing.ts';
 
 /** Posts that fall due while something breaks, ten on each channel. */
 export interface Wave {
@@ -35,6 +36,8 @@ interface WaveFault {
   ledger?: Database;
   random: Chance;
   wave?: Wave;
+  /** Billing is on, and each organization may make as many posts as the wave has. */
+  isLimited?: boolean;
   /** What breaks once the network has some of the posts, and is whole again at its end. */
   breaks: () => Promise<unknown>;
 }
@@ -65,10 +68,15 @@ export async function brokenBy({
   ledger = sql,
   random,
   wave = WAVE,
+  isLimited = false,
   breaks,
 }: WaveFault): Promise<Outcome> {
   const { posts, overMs, before, later, laterMs, leadMs = 3_000 + (posts + later) * CREATE_MS } = wave;
-  await using crowd = await openCrowd(service.url, { orgs: 10, channels: posts / 10 });
+  await using crowd = await openCrowd(service.url, {
+    orgs: 10,
+    channels: posts / 10,
+    plans: isLimited ? sql : undefined,
+  });
   const from = systemClock.in(leadMs);
   const settings = { latencyMs: LATENCY_MS };
   await crowd.plantCanary(sql);
@@ -76,6 +84,7 @@ export async function brokenBy({
     ...mixed(waveOf(crowd.channels, posts, from, settings, overMs), crowd),
     ...waveOf(crowd.channels, later, new Date(from.getTime() + laterMs), settings),
   ];
+  if (isLimited) await limitTo(sql, crowd, wanted);
   const answers = await crowd.post(wanted);
   const isLater = ({ due }: Created) => due.getTime() >= from.getTime() + laterMs;
   const [now, behind] = [answers.filter((one) => !isLater(one)), answers.filter(isLater)];
@@ -83,7 +92,12 @@ export async function brokenBy({
   if (!(await comes(async () => (await acceptedCount(ledger)) >= moment, 120_000)))
     throw new Error(`The wave did not begin\n${service.lastWords()}`);
   const at = performance.now();
-  const underWay = Promise.all([editSome(crowd, { now, later: behind }), crowd.askForCanary()]);
+  const tooMany = crowd.channels.map((channel): Wanted => ({ channel, due: new Date(from.getTime() + laterMs) }));
+  const underWay = Promise.all([
+    editSome(crowd, { now, later: behind }),
+    crowd.askForCanary(),
+    ...(isLimited ? [crowd.post(tooMany)] : []),
+  ]);
   await breaks();
   const brokenMs = Math.round(performance.now() - at);
   const settledAfterMs = await settlesAlone(service, sql, crowd);
@@ -117,6 +131,9 @@ export async function settlesAlone(
   return ms;
 }
 
+/** What a wave shows, however it is broken: the invariants, none lost, none doubled, none early or out of order. */
+const SHOWN = '[I1, I2, I3, I4, I5, I6, I7, I9, I10, I11, R1, R2, R4]';
+
 interface DaprFault extends Pick<ServiceOptions, 'hosts' | 'between'> {
   /** Seeds the draws: `f03`. */
   name: string;
@@ -133,15 +150,16 @@ export function testOnDapr({ name, most, title, hosts = 2, wave = WAVE, breaks, 
   const random = chance(name);
   const dapr = engines[1]!;
   (dapr.missing === undefined ? test : test.skip).each(rounds(most))(
-    `round $round of $of: ${title}, and every post is out once${dapr.missing ? ` [skipped: ${dapr.missing}]` : ''}`,
+    `round $round of $of: ${title}, and every post is out once ${SHOWN}${dapr.missing ? ` [skipped: ${dapr.missing}]` : ''}`,
     async () => {
       await using database = await testDatabase();
-      await using service = await dapr.start({ database, hosts, ...options });
+      await using service = await dapr.start({ database, hosts, env: WITH_BILLING, ...options });
       const broken = await brokenBy({
         service,
         sql: database.sql,
         random,
         wave,
+        isLimited: true,
         breaks: () => breaks(service, random),
       });
       expect(broken).toEqual(wholeOf(wave));

@@ -1,4 +1,6 @@
+import type { Database } from '../../../src/platform/db/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
+import { override } from '../worlds/billing.ts';
 import { note } from './chaos.ts';
 import type { Created } from './history/shape.ts';
 import type { Crowd, Wanted } from './wave.ts';
@@ -45,4 +47,19 @@ export async function editSome(crowd: Crowd, { now, later }: { now: readonly Cre
   ]);
   const counts = Map.groupBy(answers, ({ status }) => status);
   note({ edits: Object.fromEntries([...counts].map(([status, list]) => [status, list.length])) });
+}
+
+/** Where billing is on: limits each organization to the posts that are wanted. */
+export async function limitTo(sql: Database, crowd: Crowd, wanted: readonly Wanted[]): Promise<void> {
+  const orgs = new Map(
+    (await sql<{ id: string; orgId: string }[]>`select id, org_id as "orgId" from channels`).map((row) => [
+      row.id,
+      row.orgId,
+    ]),
+  );
+  for (const [orgId, ones] of Map.groupBy(wanted, ({ channel }) => orgs.get(channel.id)!)) {
+    const [row] = await sql<{ at: Date }[]>`select clock_timestamp() as at`;
+    await override(sql, orgId, { posts_per_month: ones.length });
+    crowd.limit({ orgId, at: row!.at, max: ones.length });
+  }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Database } from '../../../src/platform/db/index.ts';
 import { type ServiceClient, createdId, postBody, signUpAt } from './client.ts';
-import { plantCanary } from './history/canary.ts';
+import { plantCanary, planIn } from './history/canary.ts';
 import { ledgerOf, rowsOf, writtenIn } from './history/rows.ts';
 import type { Created, Edited, History, Hook, LimitStep, ReceivedHook } from './history/shape.ts';
 import { type Receiver, startReceiver } from '../wire/receiver.ts';
@@ -40,6 +40,8 @@ interface CrowdSize {
    * on.
    */
   answeredLate?: number;
+  /** Where billing is on: the product's database, in which each organization gets a plan. */
+  plans?: Database | undefined;
 }
 export interface Crowd extends AsyncDisposable {
   readonly channels: readonly Channel[];
@@ -74,7 +76,10 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>):
  * Signs up `orgs` people, each with as many sandbox channels as all are to have together, and one webhook to a receiver
  * of our own.
  */
-export async function openCrowd(url: string, { orgs, channels: wanted, answeredLate = 0 }: CrowdSize): Promise<Crowd> {
+export async function openCrowd(
+  url: string,
+  { orgs, channels: wanted, answeredLate = 0, plans }: CrowdSize,
+): Promise<Crowd> {
   await using begun = new AsyncDisposableStack();
   const received: ReceivedHook[] = [];
   const requests = new Map<string, number>();
@@ -95,7 +100,7 @@ export async function openCrowd(url: string, { orgs, channels: wanted, answeredL
   await eachOf(
     Array.from({ length: orgs }, (_, n) => n),
     async (n) => {
-      const client = await signUpAt(url, `Org ${n}`);
+      const client = await signUpAt(url, `Org ${n}`, plans && planIn(plans));
       const mine: Channel[] = [];
       for (let c = n; c < wanted; c += orgs) {
         const account = `org-${n}-channel-${c}`;

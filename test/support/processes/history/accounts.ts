@@ -9,7 +9,7 @@ export function withinLimits({ posts, limits, counters }: History): Violation[] 
   const violations = counters
     .filter(({ counted, rows }) => counted !== rows)
     .map(({ orgId, of, counted, rows }) => broken(`${orgId} has counted ${counted} of ${of}, and has ${rows}`));
-  const roots = posts.filter(({ rootId }) => rootId === null);
+  const roots = posts.filter(({ rootId, isGranted }) => rootId === null && isGranted);
   for (const [orgId, steps] of groupBy(limits, (step) => step.orgId)) {
     const granted = roots
       .filter((row) => row.orgId === orgId)

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Database } from '../../../../src/platform/db/index.ts';
 import { systemClock } from '../../../../src/platform/kernel/index.ts';
 import { createdId, postBody, type ServiceClient, signUpAt } from '../client.ts';
+import { subscribe } from '../../worlds/billing.ts';
 import type { Canary } from './shape.ts';
 
 // An organization that takes no part in what others do: its rows stay as they are, and others find none of them.
@@ -17,20 +18,27 @@ interface Planted {
   read(): Promise<Canary>;
 }
 
+/** Gives the organization of a person a plan with everything; without effect where billing is off. */
+export const planIn = (sql: Database) => async (email: string) => {
+  const [row] = await sql<{ orgId: string }[]>`
+    select m.org_id as "orgId" from memberships m join users u on u.id = m.user_id where u.email = ${email}`;
+  await subscribe(sql, row!.orgId, { tier: 'AGENCY' });
+};
+
 /** Signs up an organization with a channel, a webhook to `hookUrl`, a draft and a post that is due in a week. */
 export async function plantCanary(url: string, sql: Database, hookUrl: string): Promise<Planted> {
-  const client = await signUpAt(url, 'Takes no part');
+  const client = await signUpAt(url, 'Takes no part', planIn(sql));
   const channel = await client.own('/integrations/social-connect/sandbox', z.object({ id: z.string() }), {
     body: { fields: { name: ACCOUNT }, allowPreview: true },
   });
   const webhook = await client.own('/webhooks', z.object({ id: z.string() }), {
     body: { name: 'all', url: hookUrl, integrations: [], secret: true },
   });
+  const [row] = await sql<{ orgId: string }[]>`select org_id as "orgId" from channels where id = ${channel.id}`;
+  const { orgId } = row!;
   const body = postBody({ channelId: channel.id, date: systemClock.in(WEEK_MS), content: '<p>Nobody reads this</p>' });
   const postId = createdId(await client.ask('/public/v1/posts', { body }))!;
   await client.ask('/public/v1/posts', { body: { ...body, type: 'draft' } });
-  const [row] = await sql<{ orgId: string }[]>`select org_id as "orgId" from channels where id = ${channel.id}`;
-  const { orgId } = row!;
   const before = await rowsOf(sql, orgId);
   const asked: Canary['asked'][number][] = [];
   return {
@@ -86,7 +94,7 @@ async function rowsOf(sql: Database, orgId: string): Promise<Record<string, stri
   const whole = ['posts', 'memberships', 'tags', 'files', 'webhook_deliveries', 'post_follow_ups', 'audit_log'];
   for (const table of whole)
     for (const { id, row } of await sql<{ id: string; row: string }[]>`
-      select coalesce(to_jsonb(t) ->> 'id', to_jsonb(t) ->> 'user_id') as id, to_jsonb(t)::text as row
+      select coalesce(to_jsonb(t) ->> 'id', to_jsonb(t) ->> 'user_id') as id, (to_jsonb(t) - 'last_used_at')::text as row
       from ${sql(table)} t
       where org_id = ${orgId}`)
       rows[`${table} ${id}`] = row;

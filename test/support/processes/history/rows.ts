@@ -12,9 +12,10 @@ export async function rowsOf(
   return {
     posts: await sql<PostRow[]>`
       select id, org_id as "orgId", root_post_id as "rootId", group_id as "groupId", created_at as "createdAt", state,
-        detail, error, attempt, deleted_at is not null as deleted, release_id as "releaseId"
+        detail, error, attempt, deleted_at is not null as deleted, release_id as "releaseId",
+        ${mayCount(sql)} as "isGranted"
       from posts
-      where ${others()} and ${mayCount(sql)}
+      where ${others()}
       order by seq`,
     deliveries: await sql<DeliveryRow[]>`
       select d.id, d.webhook_id as "webhookId", d.body::json -> 'data' ->> 'postId' as "postId",

@@ -56,6 +56,7 @@ export const row = (id: string, more: object = {}) => ({
   rootId: null,
   groupId: `group-${id}`,
   createdAt: at(-1_000),
+  isGranted: true,
   state: 'PUBLISHED',
   detail: null,
   error: null,

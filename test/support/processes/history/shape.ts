@@ -66,6 +66,8 @@ export interface PostRow {
   /** Shared by the posts of a series. */
   groupId: string;
   createdAt: Date;
+  /** False: it waits for room in the plan. */
+  isGranted: boolean;
   state: string;
   detail: string | null;
   error: string | null;
