@@ -152,10 +152,10 @@ describe('goals', () => {
   test('filesOfGoals finds the files whose titles cite a goal', () => {
     const folder = mkdtempSync(join(tmpdir(), 'rookery-chaos-'));
     try {
-      const [cites, names] = [join(folder, 'cites.test.ts'), join(folder, 'names.test.ts')];
-      writeFileSync(cites, "test('a copy is enough [BO5, R18]', run);");
+      const [citing, names] = [join(folder, 'cites.test.ts'), join(folder, 'names.test.ts')];
+      writeFileSync(citing, "test('a copy is enough [BO5, R18]', run);");
       writeFileSync(names, "// R18 is shown elsewhere\ntest('a copy [S18]', run);");
-      expect(filesOfGoals([cites, names])).toEqual([cites]);
+      expect(filesOfGoals([citing, names])).toEqual([citing]);
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -143,7 +143,7 @@ export async function openContext(
   const billing = enter(await openBillingWing({ ...low, ...delivery, ...people, ...ports, paymentsServer }));
   const publishing = enter(await openPublishingWing({ ...low, ...delivery, ...library, ...people, ...ports }));
   const insights = enter(await openInsightsWing({ ...low, ...publishing }));
-  const studio = enter(await openStudioWing({ ...low, ...library, ...publishing }));
+  const studio = enter(await openStudioWing({ ...low, ...library, ...publishing, isAlone: platform.engine.isAlone }));
   const operations = enter(
     await openOperationsWing({
       ...low,

@@ -153,18 +153,18 @@ export function openDocument({ row, ...opening }: Opening) {
     agree: () => inTurn(() => agree(held)),
     /** What others that have the document open are told of what this process has written since it was asked last. */
     takeSaved(): Saved {
-      const { version, savedFrom, seen, status } = held;
+      const { savedFrom, seen, status } = held;
       held.savedFrom = undefined;
       const { savedVersion, savedAt, problem } = status;
       const to = seen ?? null;
-      return { version, from: savedFrom ?? to, to, status: { savedVersion, savedAt, problem } };
+      return { version: held.version, from: savedFrom ?? to, to, status: { savedVersion, savedAt, problem } };
     },
     /**
      * Another process has written what it shares with this one, so neither that nor what it saved is news. Where this one
      * has not seen what the post was before, somebody else has changed it, and it is looked at.
      */
-    follow({ version, from, to, status }: Saved): void {
-      held.heard = version;
+    follow({ from, to, status, ...saved }: Saved): void {
+      held.heard = saved.version;
       if (from !== null && to !== null && held.seen === from) held.seen = to;
       tell(held, status);
     },

@@ -32,6 +32,21 @@ interface Options {
 const frameOfStatus = (server: { client: number; clock: number }, status: Status): Uint8Array =>
   frames.awarenessFrame(frames.awarenessUpdate([{ ...server, state: JSON.stringify({ server: status }) }]));
 
+/** Updates of one tick of the process are told as one. */
+function gatherUpdates(tell: (update: Uint8Array, by: Typist | undefined) => void) {
+  let gathered: { update: Uint8Array; by: Typist | undefined }[] = [];
+  const flush = () => {
+    const update = gathered.length === 1 ? gathered[0]!.update : mergeUpdates(gathered.map((one) => one.update));
+    const by = whoCounts(gathered.flatMap((one) => one.by ?? []));
+    gathered = [];
+    tell(update, by);
+  };
+  return (update: Uint8Array, by: Typist | undefined): void => {
+    if (gathered.length === 0) setImmediate(flush);
+    gathered.push({ update, by });
+  };
+}
+
 /** A document with those who have it open in this process. */
 export function openLiveRoom({ clock, log, document, peers }: Options) {
   const connections = new Set<Connection>();
@@ -41,7 +56,6 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
   /** The server among the clients: without a cursor, so that editors show nobody. */
   const self = { client: randomInt(1, 2 ** 32), clock: 1 };
   const statusFrame = () => frameOfStatus(self, document.status);
-  let leaving: { update: Uint8Array; by: Typist | undefined }[] = [];
   let isWritable = document.status.readOnly === null;
 
   /** Tells everybody here, in one form that is made once. */
@@ -50,25 +64,20 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     const encoded = encode(frame);
     for (const connection of connections) connection.send(encoded);
   };
-  /** Updates of one turn of the process leave as one frame, written once. */
-  const flushUpdates = () => {
-    const update = leaving.length === 1 ? leaving[0]!.update : mergeUpdates(leaving.map((one) => one.update));
-    const by = whoCounts(leaving.flatMap((one) => one.by ?? []));
-    leaving = [];
+  const spread = gatherUpdates((update, by) => {
     broadcast(frames.updateFrame(update));
     peers?.update(update, by);
-  };
+  });
   const touch = (by: 'own' | 'others') => {
     saving.touch(by);
     session.touch();
   };
 
-  const gathering = gatherAwareness(clock, (all) => {
+  const { gather, end: endGathering } = gatherAwareness(clock, (all) => {
     broadcast(frames.awarenessFrame(frames.awarenessUpdate(all.map(({ entry }) => entry))));
     for (const [person, of] of Map.groupBy(all, ({ person: whose }) => whose))
       if (person !== undefined) peers?.awareness(person, frames.awarenessUpdate(of.map(({ entry }) => entry)));
   });
-  const { gather } = gathering;
   const agents = openAgents({ clock, awareness, tell: gather });
   const tellAwareness: Receiving['tellAwareness'] = (person, entries) => gather(entries, person);
   const receiving: Receiving = {
@@ -83,10 +92,7 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
     document,
     connections,
     /** What the document gains is told to everybody who has it open, and to other processes. */
-    spread(update: Uint8Array, by: Typist | undefined): void {
-      if (leaving.length === 0) setImmediate(flushUpdates);
-      leaving.push({ update, by });
-    },
+    spread,
     showAgents: (names: readonly string[]) => names.forEach((name) => agents.show(name)),
     tellStatus(status: Status): void {
       self.clock += 1;
@@ -155,7 +161,7 @@ export function openLiveRoom({ clock, log, document, peers }: Options) {
       await session.end();
     },
     stop(): void {
-      gathering.end(); // who has left is told to other processes before the room is gone
+      endGathering(); // who has left is told to other processes before the room is gone
       session.stop();
       agents.stop();
       saving.stop();

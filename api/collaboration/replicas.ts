@@ -32,14 +32,14 @@ interface Entered {
   hasChanged: boolean;
 }
 
-const text = z.string().nullable();
+const maybeText = z.string().nullable();
 const SavedNote = z.object({
   version: z.number(),
-  from: text,
-  to: text,
+  from: maybeText,
+  to: maybeText,
   status: z.object({
-    savedVersion: text,
-    savedAt: text,
+    savedVersion: maybeText,
+    savedAt: maybeText,
     problem: z.object({ code: z.string(), message: z.string() }).nullable(),
   }),
 });

@@ -1,7 +1,6 @@
 import type { Billing } from '../entitlements/index.ts';
 import type { BrandKits } from '../library/brand-kits/index.ts';
 import type { MediaRoom } from '../library/media/index.ts';
-import type { Engine } from '../platform/actor-runtime/index.ts';
 import type { Cache } from '../platform/cache/index.ts';
 import type { Config } from '../platform/config/index.ts';
 import type { Database } from '../platform/db/index.ts';
@@ -30,7 +29,8 @@ export interface StudioNeeds {
   clock: Clock;
   cache: Cache;
   incarnation: string;
-  engine: Pick<Engine, 'isAlone'>;
+  /** This process makes all jobs: no other one has to be looked for. */
+  isAlone: boolean;
   logs: Logs;
   billing: Billing;
   providers: Providers;
@@ -52,7 +52,7 @@ export async function openStudioWing({
   clock,
   cache,
   incarnation,
-  engine,
+  isAlone,
   logs,
   billing,
   providers,
@@ -97,7 +97,7 @@ export async function openStudioWing({
       backendUrl: config.http.backendUrl,
       signingKey: hmacHex(config.secrets.jwt, 'callbacks of media jobs'),
       retentionDays: config.retention.mediaJobs,
-      isAlone: engine.isAlone,
+      isAlone,
     }),
   );
   const runs = opened.use(

@@ -14,17 +14,17 @@ export interface Waiter {
   reject(reason: Error): void;
 }
 
-export interface Lane {
+export interface LimiterLane {
   name: string;
   inFlight: number;
   waiting: number;
   /** Owners whose lanes are all full, this one among them. */
-  parked: Set<Owner>;
+  parked: Set<LimiterOwner>;
 }
 
-export interface Owner {
+export interface LimiterOwner {
   id: string;
-  waiting: Map<Lane, Waiter[]>;
+  waiting: Map<LimiterLane, Waiter[]>;
   /** Callers in all of its lanes. */
   queued: number;
   inFlight: number;
@@ -32,7 +32,7 @@ export interface Owner {
   weight: number;
   /** Its rank where it is listed. */
   listed: number | undefined;
-  via: Lane | undefined;
+  via: LimiterLane | undefined;
 }
 
 /** Lanes that hang and are remembered; the oldest is forgotten first. */
@@ -45,13 +45,13 @@ export interface State {
   readonly perOwner: number | 'share';
   readonly mostWaiting: number;
   readonly mostOfOne: number;
-  readonly lanes: Map<string, Lane>;
-  readonly owners: Map<string, Owner>;
+  readonly lanes: Map<string, LimiterLane>;
+  readonly owners: Map<string, LimiterOwner>;
   /** By rank. */
-  readonly listed: Set<Owner>[];
+  readonly listed: Set<LimiterOwner>[];
   readonly hanging: Set<string>;
   /** Lanes that may have a place for those who are parked there. */
-  readonly offered: Set<Lane>;
+  readonly offered: Set<LimiterLane>;
   onList: number;
   /** No owner that is listed ranks lower: a look at every rank for each place would cost more than the place. */
   lowest: number;
@@ -60,22 +60,23 @@ export interface State {
   closed: boolean;
 }
 
-const isOpen = ({ perLane }: State, lane: Lane) => lane.inFlight < perLane;
+const isOpen = ({ perLane }: State, lane: LimiterLane) => lane.inFlight < perLane;
 
-const rankOf = ({ perOwner }: State, { weight }: Owner) => (perOwner === 'share' ? weight : weight < perOwner ? 0 : 1);
+const rankOf = ({ perOwner }: State, { weight }: LimiterOwner) =>
+  perOwner === 'share' ? weight : weight < perOwner ? 0 : 1;
 
 /** Owners of this rank and above have to wait. */
 const boundOf = ({ perOwner, total, inFlight }: State) =>
   perOwner === 'share' ? total - inFlight : Math.min(total - inFlight, 1);
 
-export function unlist(state: State, owner: Owner): void {
+export function unlist(state: State, owner: LimiterOwner): void {
   if (owner.listed === undefined) return;
   state.listed[owner.listed]!.delete(owner);
   state.onList -= 1;
   owner.listed = undefined;
 }
 
-function list(state: State, owner: Owner, via?: Lane): void {
+function list(state: State, owner: LimiterOwner, via?: LimiterLane): void {
   for (const lane of owner.waiting.keys()) lane.parked.delete(owner);
   unlist(state, owner);
   owner.via = via;
@@ -86,7 +87,7 @@ function list(state: State, owner: Owner, via?: Lane): void {
 }
 
 /** Lists those who are parked at a lane, up to the first who may have its place now. */
-function offer(state: State, lane: Lane): void {
+function offer(state: State, lane: LimiterLane): void {
   for (const owner of lane.parked) {
     if (!isOpen(state, lane)) break;
     list(state, owner, lane);
@@ -96,12 +97,12 @@ function offer(state: State, lane: Lane): void {
   state.offered.delete(lane);
 }
 
-function forget({ lanes, owners }: State, owner: Owner, lane: Lane): void {
+function forget({ lanes, owners }: State, owner: LimiterOwner, lane: LimiterLane): void {
   if (lane.inFlight === 0 && lane.waiting === 0) lanes.delete(lane.name);
   if (owner.inFlight === 0 && owner.waiting.size === 0) owners.delete(owner.id);
 }
 
-function leave(state: State, owner: Owner, lane: Lane, weight: number, hung: boolean): void {
+function leave(state: State, owner: LimiterOwner, lane: LimiterLane, weight: number, hung: boolean): void {
   const { hanging } = state;
   hanging.delete(lane.name);
   if (hung) hanging.add(lane.name);
@@ -120,7 +121,7 @@ function leave(state: State, owner: Owner, lane: Lane, weight: number, hung: boo
  * Gives up waiting; a place that the owner was listed for goes to the next one who waits there. False: it waited no
  * longer.
  */
-export function withdraw(state: State, owner: Owner, lane: Lane, waiter: Waiter): boolean {
+export function withdraw(state: State, owner: LimiterOwner, lane: LimiterLane, waiter: Waiter): boolean {
   const queue = owner.waiting.get(lane);
   const at = queue?.lastIndexOf(waiter) ?? -1;
   if (!queue || at < 0) return false;
@@ -138,7 +139,7 @@ export function withdraw(state: State, owner: Owner, lane: Lane, waiter: Waiter)
   return true;
 }
 
-function give(state: State, owner: Owner, lane: Lane): void {
+function give(state: State, owner: LimiterOwner, lane: LimiterLane): void {
   const queue = owner.waiting.get(lane)!;
   const waiter = queue.shift()!;
   owner.waiting.delete(lane);
@@ -172,12 +173,12 @@ function deal(state: State): void {
 }
 
 /** Where the owner waits and a place is free. */
-function openLaneOf(state: State, owner: Owner): Lane | undefined {
+function openLaneOf(state: State, owner: LimiterOwner): LimiterLane | undefined {
   for (const lane of owner.waiting.keys()) if (isOpen(state, lane)) return lane;
   return undefined;
 }
 
-function serve(state: State, owner: Owner): void {
+function serve(state: State, owner: LimiterOwner): void {
   unlist(state, owner);
   const { via } = owner;
   const lane = via && isOpen(state, via) && owner.waiting.has(via) ? via : openLaneOf(state, owner);
@@ -188,7 +189,7 @@ function serve(state: State, owner: Owner): void {
   if (via && via !== lane) state.offered.add(via); // its place was not used
 }
 
-export function wait(state: State, owner: Owner, lane: Lane, waiter: Waiter): void {
+export function wait(state: State, owner: LimiterOwner, lane: LimiterLane, waiter: Waiter): void {
   const queue = owner.waiting.get(lane);
   if (queue) queue.push(waiter);
   else owner.waiting.set(lane, [waiter]);

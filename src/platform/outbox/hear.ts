@@ -12,7 +12,7 @@ export interface ListenerLog {
 }
 
 /** A listener that hears, and what it does so with. */
-export interface Hearer {
+export interface Hearing {
   readonly listener: Listener;
   readonly sql: Database;
   readonly bus: Pick<Bus, 'publish'>;
@@ -44,23 +44,23 @@ const isFactsFault = (error: unknown): boolean => {
 };
 
 /** Has a batch heard; what cannot be heard for its own fault is set aside. */
-export async function hearBatch(hearer: Hearer, batch: Heard): Promise<void> {
+export async function hearBatch(hearing: Hearing, batch: Heard): Promise<void> {
   try {
-    await hearTogether(hearer, batch);
+    await hearTogether(hearing, batch);
   } catch (error) {
     if (!isFactsFault(error)) throw error;
-    await hearOneByOne(hearer, batch);
+    await hearOneByOne(hearing, batch);
   }
 }
 
 type Heard = Pick<Batch, 'from' | 'to' | 'rows'>;
 
 /** Has a batch heard in one transaction with the move of the cursor. */
-async function hearTogether(hearer: Hearer, { from, to, rows }: Heard): Promise<void> {
-  const { sql, ending, listener: listening } = hearer;
+async function hearTogether(hearing: Hearing, { from, to, rows }: Heard): Promise<void> {
+  const { sql, ending, listener: listening } = hearing;
   const { name } = listening;
   if (rows.length === 0) {
-    hearer.deletedBelow = await passOver(sql, name, from, to, hearer.deletedBelow);
+    hearing.deletedBelow = await passOver(sql, name, from, to, hearing.deletedBelow);
     return;
   }
   const keysOf = new Map<string, Set<string>>();
@@ -78,23 +78,23 @@ async function hearTogether(hearer: Hearer, { from, to, rows }: Heard): Promise<
       (act) => acts.push(act),
     );
   });
-  for (const [busTopic, keys] of keysOf) await tell(hearer, busTopic, [...keys]);
+  for (const [busTopic, keys] of keysOf) await tell(hearing, busTopic, [...keys]);
   for (const act of acts)
-    await act().catch((error: unknown) => hearer.log.warn({ listener: name, err: error }, 'an announcement was lost'));
+    await act().catch((error: unknown) => hearing.log.warn({ listener: name, err: error }, 'an announcement was lost'));
 }
 
 /** Each fact in a transaction of its own; what cannot be heard is set aside for this listener. */
-async function hearOneByOne(hearer: Hearer, { from, to, rows }: Heard): Promise<void> {
+async function hearOneByOne(hearing: Hearing, { from, to, rows }: Heard): Promise<void> {
   const {
     sql,
     log,
     listener: { name },
-  } = hearer;
+  } = hearing;
   let at = from;
   for (const [n, row] of rows.entries()) {
     const next = n === rows.length - 1 ? to : { ...from, id: row.id };
     try {
-      await hearTogether(hearer, { from: at, to: next, rows: [row] });
+      await hearTogether(hearing, { from: at, to: next, rows: [row] });
     } catch (error) {
       if (!isFactsFault(error)) throw error;
       log.error(
@@ -108,7 +108,7 @@ async function hearOneByOne(hearer: Hearer, { from, to, rows }: Heard): Promise<
 }
 
 /** A wake-up that is lost is a delay: whoever is woken looks by itself as well. */
-async function tell({ bus, log }: Hearer, busTopic: string, keys: readonly string[]): Promise<void> {
+async function tell({ bus, log }: Hearing, busTopic: string, keys: readonly string[]): Promise<void> {
   const messages = Array.from({ length: Math.ceil(keys.length / KEYS_PER_MESSAGE) }, (_, n) => ({
     keys: keys.slice(n * KEYS_PER_MESSAGE, (n + 1) * KEYS_PER_MESSAGE),
   }));

@@ -1,7 +1,7 @@
 import { openLease } from '../db/index.ts';
 import { type Loop, startLoop } from '../flow/index.ts';
 import type { Clock } from '../kernel/index.ts';
-import { hearBatch, type Hearer } from './hear.ts';
+import { hearBatch, type Hearing } from './hear.ts';
 import type { Listener } from './listener.ts';
 import { openRest, type Rest, steadyRest } from './rest.ts';
 import { type Batch, findBatch, Superseded } from './store.ts';
@@ -9,7 +9,7 @@ import { type Batch, findBatch, Superseded } from './store.ts';
 const WITHOUT_LEASE_MS = 2_000;
 const AFTER_FAILURE_MS = 1_000;
 
-interface ReaderOptions extends Pick<Hearer, 'sql' | 'bus' | 'log' | 'ending'> {
+interface ReaderOptions extends Pick<Hearing, 'sql' | 'bus' | 'log' | 'ending'> {
   clock: Clock;
   holder: string;
   leaseSeconds?: number;
@@ -21,7 +21,7 @@ interface ReaderOptions extends Pick<Hearer, 'sql' | 'bus' | 'log' | 'ending'> {
 }
 
 /** One listener in this process. */
-interface Reader extends Hearer, Pick<ReaderOptions, 'register' | 'registerAgain'> {
+interface Reader extends Hearing, Pick<ReaderOptions, 'register' | 'registerAgain'> {
   readonly held: { name: string; holder: string; seconds: number };
   /** There may be facts that everybody has heard. */
   hasMoved: boolean;
