@@ -44,7 +44,7 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   Host: ['operations/actors', 'operations/metrics'],
   Identity: ['people/auth/', 'people/auth/life', 'people/identity.first-admin'],
   Lease: ['operations/sweeper'],
-  Listeners: ['platform/outbox.listeners', 'delivery/webhooks.delivery'],
+  Listeners: ['platform/outbox/listeners', 'delivery/webhooks.delivery'],
   FederatedLogin: ['people/federated-login.redirects', 'oauth-server/flow', 'operations/settings-effect'],
   Logins: ['publishing/channels/login', 'operations/settings-effect'],
   Maker: ['publishing/shortlinks.posts'],

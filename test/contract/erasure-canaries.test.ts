@@ -10,9 +10,9 @@ import { testDatabase, type TestDatabase } from '../support/wire/database.ts';
 import { eventually } from '../support/wire/eventually.ts';
 import { startRedis } from '../support/wire/services.ts';
 import { formOf, picture } from '../support/worlds/samples.ts';
-import { plantEverywhere, unplantedColumns } from '../support/worlds/personal-columns.ts';
+import { plantEverywhere, unplantedColumns } from '../support/worlds/erasure/personal-columns.ts';
 import { type Product, wholeProduct } from '../support/worlds/product.ts';
-import { ADDRESS, CAME_FROM, tracedPerson, WORD } from '../support/worlds/traced-person.ts';
+import { ADDRESS, CAME_FROM, tracedPerson, WORD } from '../support/worlds/erasure/traced-person.ts';
 
 // Somebody stands in every column about people, has used the product with each request written to the log, and is
 // erased. Then the bytes of everything that the product keeps or writes are searched for who they were.

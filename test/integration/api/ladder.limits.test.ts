@@ -2,6 +2,7 @@ import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { CLAIM_RENEWAL_MS } from '../../../api/http/idempotency.ts';
 import { routes as allRoutes } from '../../../api/resources/routes.gen.ts';
+import { networkBucket } from '../../../api/http/throttle.ts';
 import { AppError, systemClock } from '../../../src/platform/kernel/index.ts';
 import { Client, testApp } from '../../support/worlds/app.ts';
 import { eventually } from '../../support/wire/eventually.ts';
@@ -176,7 +177,8 @@ describe('rate limits', () => {
       String(limit - 1),
     ]);
     expect(Math.abs(Number(headers.get('x-ratelimit-reset')) - Date.now() / 1000)).toBeLessThan(62); // oxlint-disable-line no-restricted-properties
-    for (let n = 1; n < limit; n += 1) await app.context.cache.hit('get /probe/limited|ip:127.0.0.1', limit, 60_000);
+    const bucket = `get /probe/limited|${networkBucket(app.context, '127.0.0.1')}`;
+    for (let n = 1; n < limit; n += 1) await app.context.cache.hit(bucket, limit, 60_000);
     const refused = await client.get('/probe/limited');
     expect([refused.status, refused.body.code, refused.headers.get('x-ratelimit-remaining')]).toEqual([
       429,

@@ -4,7 +4,7 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import { Client, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { WITH_BILLING } from '../../support/worlds/billing.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { ADDRESS, CAME_FROM, placesOf, tracedPerson, WORD } from '../../support/worlds/traced-person.ts';
+import { ADDRESS, CAME_FROM, placesOf, tracedPerson, WORD } from '../../support/worlds/erasure/traced-person.ts';
 
 // Erasure by an operator: what goes, what stays without a name, and what the receipt says of it.
 

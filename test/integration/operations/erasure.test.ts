@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { signUp, testApp, type TestApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { ADDRESS, CAME_FROM, placesOf, tracedPerson, WORD } from '../../support/worlds/traced-person.ts';
+import { ADDRESS, CAME_FROM, placesOf, tracedPerson, WORD } from '../../support/worlds/erasure/traced-person.ts';
 
 // What is left of somebody who deleted the account: every table is searched for what they told and for where they came
 // from.

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { newId } from '../../../src/platform/kernel/index.ts';
-import { announce, append } from '../../../src/platform/outbox/index.ts';
-import { testDatabase } from '../../support/wire/database.ts';
+import { newId } from '../../../../src/platform/kernel/index.ts';
+import { announce, append } from '../../../../src/platform/outbox/index.ts';
+import { testDatabase } from '../../../support/wire/database.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 const orgId = newId();

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { newId } from '../../../src/platform/kernel/index.ts';
-import { announce, append } from '../../../src/platform/outbox/index.ts';
-import { openRest } from '../../../src/platform/outbox/rest.ts';
-import { testDatabase } from '../../support/wire/database.ts';
+import { newId } from '../../../../src/platform/kernel/index.ts';
+import { announce, append } from '../../../../src/platform/outbox/index.ts';
+import { openRest } from '../../../../src/platform/outbox/rest.ts';
+import { testDatabase } from '../../../support/wire/database.ts';
 
 const orgId = newId();
 const fact = () => ({

@@ -1,6 +1,6 @@
-import { PERSONAL_COLUMNS } from '../../../src/operations/erasure/columns.ts';
-import { type Database, scopeOfUser, SEALED } from '../../../src/platform/db/index.ts';
-import { newId, sha256, type Vault } from '../../../src/platform/kernel/index.ts';
+import { PERSONAL_COLUMNS } from '../../../../src/operations/erasure/columns.ts';
+import { type Database, scopeOfUser, SEALED } from '../../../../src/platform/db/index.ts';
+import { newId, sha256, type Vault } from '../../../../src/platform/kernel/index.ts';
 import { ADDRESS, CAME_FROM, WORD } from './traced-person.ts';
 
 // Rows of one person that hold who they are, in every column that may: beside what the product wrote of them itself.

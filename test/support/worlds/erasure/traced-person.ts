@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
-import type { Database } from '../../../src/platform/db/index.ts';
-import { Client, type TestApp } from './app.ts';
-import { codeTo } from './mail/links.ts';
+import type { Database } from '../../../../src/platform/db/index.ts';
+import { Client, type TestApp } from '../app.ts';
+import { codeTo } from '../mail/links.ts';
 
 // Somebody whose name and address stand wherever a member leaves traces.
 

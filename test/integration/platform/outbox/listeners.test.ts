@@ -1,8 +1,8 @@
 // oxlint-disable max-lines -- one database serves all cases
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { openEmbeddedBus } from '../../../src/platform/actor-runtime/embedded/bus.ts';
-import { type Database, openDatabase, openLease, type Sql } from '../../../src/platform/db/index.ts';
-import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
+import { openEmbeddedBus } from '../../../../src/platform/actor-runtime/embedded/bus.ts';
+import { type Database, openDatabase, openLease, type Sql } from '../../../../src/platform/db/index.ts';
+import { newId, systemClock } from '../../../../src/platform/kernel/index.ts';
 import {
   append,
   type Fact,
@@ -10,10 +10,10 @@ import {
   listener,
   type NewFact,
   startListeners,
-} from '../../../src/platform/outbox/index.ts';
-import { testDatabase } from '../../support/wire/database.ts';
-import { quietLog } from '../../support/worlds/quiet-log.ts';
-import { settles } from '../../support/wire/settles.ts';
+} from '../../../../src/platform/outbox/index.ts';
+import { testDatabase } from '../../../support/wire/database.ts';
+import { quietLog } from '../../../support/worlds/quiet-log.ts';
+import { settles } from '../../../support/wire/settles.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let sql: Database;
