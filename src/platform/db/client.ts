@@ -78,10 +78,15 @@ export function openSession(sql: Database, onClose: () => void): Database {
 
 /**
  * Calls back once, when a statement of this client that has `text` in it, or any transaction, ended after now: it may
- * have written what the caller waits for. Of a session beside it nothing is told.
+ * have written what the caller waits for. Of a session beside it nothing is told; of a client that was not opened here
+ * nothing is known, and the answer is at once.
  */
-export const onNextCommit = (sql: Database, text: string, told: () => void): Disposable =>
-  commitsOf.get(sql)!.next({ text, told });
+export function onNextCommit(sql: Database, text: string, told: () => void): Disposable {
+  const commits = commitsOf.get(sql);
+  if (commits) return commits.next({ text, told });
+  told();
+  return { [Symbol.dispose]() {} };
+}
 
 /** SQLSTATE 23503, 23001: a row that others refer to was to be deleted. */
 export const isReferenced = (error: unknown): boolean =>

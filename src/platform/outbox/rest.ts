@@ -42,8 +42,9 @@ export function openRest({
   return {
     begin() {
       isQuiet = false;
-      if (isTold) onNextCommit(sql, 'insert into outbox', told); // before the look, which may not show it
+      if (!isTold) return;
       isTold = false;
+      onNextCommit(sql, 'insert into outbox', told); // before the look, which may not show it
     },
     after(isBehind) {
       isQuiet = !isBehind && !isTold && clock.monotonic() >= activeUntil;
