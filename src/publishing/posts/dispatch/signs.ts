@@ -51,7 +51,10 @@ const postIsUnasked = (sql: Sql): Fragment => sql`exists (
     )`;
 
 const notBefore = (sql: Sql): Fragment => sql`(p.prepare_at is null or p.prepare_at <= now())`;
-/** A post may be prepared, a series may go on, or the plan may have room. */
+/**
+ * A post may be prepared, a series may go on, or the plan may have room. Of items with a due time the earliest is asked
+ * for: few have one, and the planner, which takes most to have one, would read them all.
+ */
 const workIsPending = (sql: Sql): Fragment => sql`(
       exists (
         select
@@ -70,13 +73,15 @@ const workIsPending = (sql: Sql): Fragment => sql`(
           and p.publish_date > now() - ${ms(sql, LATE_ROOT_MS)}
           and ${notBefore(sql)}
       )
-      or exists (
-        select
+      or (
+        select p.due_at
         from posts p
         where ${preparableBehind(sql)}
           and p.due_at > now() + ${ms(sql, LEAST_AHEAD_MS)}
           and ${notBefore(sql)}
-      )
+        order by p.due_at
+        limit 1
+      ) is not null
       or exists (select from posts p where ${toRepeat(sql)})
       or exists (select from posts p where ${overLimit(sql)} and p.look_up_at < now())
     )`;
