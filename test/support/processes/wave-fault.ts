@@ -122,12 +122,13 @@ export async function settlesAlone(
   crowd: Pick<Crowd, 'hand'>,
 ): Promise<number> {
   const before = [...service.hosts];
+  const gone = new Set(before.filter((host) => host.exit())); // by the fault, and nobody starts them again
   const ms = await allSettled(sql).catch((error: unknown) =>
     Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)),
   );
   for (const [n, host] of service.hosts.entries())
     if (host !== before[n]) crowd.hand(`host ${n + 1} was started again`);
-    else if (host.exit()) crowd.hand(`host ${n + 1} has ended`);
+    else if (host.exit() && !gone.has(host)) crowd.hand(`host ${n + 1} has ended`);
   return ms;
 }
 

@@ -59,6 +59,7 @@ test('a post whose attempt is to be repeated waits until the organization is ena
   await settles(async () => expect(await stateOf(db.sql, post.id)).toMatchObject({ detail: 'paused' }));
   expect(await toldOf(post.id)).toEqual(['instance']);
   await setDisabled(orgId, false);
+  await world.reconciler.sweep(); // as every few seconds: who reports the answer may forget the reminder behind this
   await settled(db.sql, orgId);
   expect(await stateOf(db.sql, post.id)).toMatchObject({ state: 'PUBLISHED', attempt: 2 });
 });
