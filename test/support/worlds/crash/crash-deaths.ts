@@ -81,7 +81,7 @@ export const describeDeaths = (worldOf: () => CrashWorld, tasks: readonly DyingT
         expect({ place, ...(await judge(seeded)) }).toEqual({ place, ...wanted });
       }
       note({ places: places.length, deaths });
-      expect(deaths).toBeGreaterThanOrEqual(0.8 * places.length); // what two loops ask is not always asked in one order
+      expect(deaths).toBeGreaterThanOrEqual(places.length / 2); // a loop may look once more, or once less, before it is ended
     }, 240_000);
 
     test('come to the same end by two processes at once', async () => {
