@@ -29,8 +29,8 @@ const random = chance('drain');
 const embedded = engines.find(({ name }) => name === 'embedded')!;
 
 describe.each(engines)('a drain on the $name engine', ({ name, missing, start }) => {
-  (missing === undefined ? test : test.skip).each(rounds(10))(
-    `round $round of $of: SIGTERM in a wave of ${POSTS} posts ends the host by itself, and nothing is lost, doubled or left claimed [BO5]${missing ? ` [skipped: ${missing}]` : ''}`,
+  (missing === undefined ? test : test.skip).each(rounds(50))(
+    `round $round of $of: SIGTERM in a wave of ${POSTS} posts ends the host by itself, and nothing is lost, doubled or left claimed [BO5, R17]${missing ? ` [skipped: ${missing}]` : ''}`,
     async ({ round }) => {
       await using database = await testDatabase();
       await using service = await start({ database });
