@@ -16,7 +16,7 @@ export interface ByteChannels extends AsyncDisposable {
  * Milliseconds between two writes to Redis. A message after a silence goes at once; of many, those of this time leave
  * together: each write of its own costs more than all else about a message.
  */
-const GATHERING_MS = 10;
+const GATHERING_MS = 25;
 
 interface Options {
   url: string;
