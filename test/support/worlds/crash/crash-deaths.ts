@@ -14,6 +14,8 @@ export interface DyingTask {
   ask?(host: CrashingHost, seeded: Seeded): Promise<unknown>;
   /** What is there afterwards, without ids and times. */
   state(seeded: Seeded): Promise<unknown>;
+  /** The share of its places that a second run comes to at least. */
+  leastDeaths?: number;
   /** What has reached others; the same message may have come twice. */
   arrived?(seeded: Seeded): unknown;
 }
@@ -36,7 +38,7 @@ const placesAt = ({ text, isInside }: CrashingHost['sent'][number], at: number):
 /** Each task to its end; with a death at each place where it waits; and by two processes at once. */
 export const describeDeaths = (worldOf: () => CrashWorld, tasks: readonly DyingTask[]): void =>
   describe.each([...tasks])('$name', (task) => {
-    const { seed, state, arrived, ask } = task;
+    const { seed, state, arrived, ask, leastDeaths = 0.8 } = task;
     const work = task.work.bind(task);
     let places: Place[];
     let wanted: { state: unknown; arrived: unknown };
@@ -81,7 +83,7 @@ export const describeDeaths = (worldOf: () => CrashWorld, tasks: readonly DyingT
         expect({ place, ...(await judge(seeded)) }).toEqual({ place, ...wanted });
       }
       note({ places: places.length, deaths });
-      expect(deaths).toBeGreaterThanOrEqual(places.length / 2); // a loop may look once more, or once less, before it is ended
+      expect(deaths).toBeGreaterThanOrEqual(leastDeaths * places.length); // what two loops ask is not always asked in one order
     }, 240_000);
 
     test('come to the same end by two processes at once', async () => {
