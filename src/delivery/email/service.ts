@@ -94,6 +94,6 @@ export function openEmail({
     forgetMails: async (transaction, people) =>
       people.length > 0 ? (await store.dropMailsOf(transaction, people)).count : 0,
     dropOld: async (limit) =>
-      Math.max(await store.dropOldEmails(sql, retentionDays, limit), await dropOldEventTokens(sql, limit)),
+      Math.max(await store.oldEmails.drop(sql, retentionDays, limit), await dropOldEventTokens(sql, limit)),
   };
 }

@@ -1,4 +1,4 @@
-import { type Fragment, retentionRule, rowsOlder, type Sql } from '../../platform/db/index.ts';
+import { type Fragment, retentionRule, oldRows, type Sql } from '../../platform/db/index.ts';
 
 /** S173, and no other. `queued` is left by an attempt, the rest comes from the provider. */
 export const EMAIL_STATUSES = ['queued', 'sent', 'delivered', 'bounced', 'complained', 'opened', 'clicked'] as const;
@@ -196,25 +196,9 @@ const isForgettable = (sql: Sql) => sql`not exists (
           and ${isSilencing(sql)}
       )`;
 
+export const oldEmails = oldRows('emails', 'created_at', isForgettable);
 export const emailsRetention = retentionRule(
   'EMAIL_LOG_RETENTION_DAYS', // RT5
   ['emails'],
-  rowsOlder('emails', 'created_at', isForgettable),
+  oldEmails.due,
 );
-
-export async function dropOldEmails(sql: Sql, days: number, limit: number): Promise<number> {
-  const { count } = await sql`
-    /* all orgs */
-    delete from emails
-    where id = any(array(
-      select t.id
-      from emails t
-      where t.created_at < now() - ${days}::int * interval '1 day'
-        and ${isForgettable(sql)}
-      order by t.created_at
-      limit ${limit}
-      for update of t
-      skip locked
-    ))`;
-  return count;
-}

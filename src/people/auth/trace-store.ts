@@ -1,5 +1,5 @@
 import { forgetOldCallers, oldCallers } from '../../platform/audit/index.ts';
-import { type Database, retentionRule, rowsOlder, type Sql } from '../../platform/db/index.ts';
+import { type Database, oldRows, retentionRule, type Sql } from '../../platform/db/index.ts';
 
 /** A user, and a session, `t` of which it is known from where they came. */
 const isUserTraced = (sql: Sql) => sql`(t.ip is not null or t.agent is not null)`;
@@ -7,8 +7,8 @@ const isSessionTraced = (sql: Sql) => sql`(t.ip <> '' or t.user_agent <> '')`;
 export const tracesRetention = retentionRule(
   'IP_RETENTION_DAYS', // RT10
   ['traces'],
-  rowsOlder('users', 'created_at', isUserTraced),
-  rowsOlder('sessions', 'last_used_at', isSessionTraced),
+  oldRows('users', 'created_at', isUserTraced).due,
+  oldRows('sessions', 'last_used_at', isSessionTraced).due,
   oldCallers,
 );
 

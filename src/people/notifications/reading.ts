@@ -46,4 +46,4 @@ export const followNotifications = ({ live }: Pick<NotificationsDeps, 'live'>, .
 export const dropOldNotifications = (
   { sql, retentionDays }: Pick<NotificationsDeps, 'sql' | 'retentionDays'>,
   limit: number,
-): Promise<number> => store.deleteOldNotifications(sql, retentionDays, limit);
+): Promise<number> => store.oldNotifications.drop(sql, retentionDays, limit);

@@ -1,4 +1,4 @@
-import { type Json, retentionRule, rowsOlder, type Sql } from '../../platform/db/index.ts';
+import { type Json, retentionRule, oldRows, type Sql } from '../../platform/db/index.ts';
 
 export interface NotificationRow {
   id: string;
@@ -132,24 +132,9 @@ export async function deleteNotification(sql: Sql, reader: NotificationReader, i
   return count > 0;
 }
 
+export const oldNotifications = oldRows('notifications', 'created_at');
 export const notificationsRetention = retentionRule(
   'NOTIFICATIONS_RETENTION_DAYS', // RT7
   ['notifications'],
-  rowsOlder('notifications', 'created_at'),
+  oldNotifications.due,
 );
-
-/** Forgets notifications older than `days`, at most `limit`; answers how many. */
-export async function deleteOldNotifications(sql: Sql, days: number, limit: number): Promise<number> {
-  const { count } = await sql`/* all orgs */
-    delete from notifications
-    where id = any(array(
-      select id
-      from notifications
-      where created_at < now() - ${days}::int * interval '1 day'
-      order by created_at
-      limit ${limit}
-      for update
-      skip locked
-    ))`;
-  return count;
-}

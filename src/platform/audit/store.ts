@@ -1,4 +1,4 @@
-import { type Database, type Json, retentionRule, rowsOlder, type Sql } from '../db/index.ts';
+import { type Database, type Json, retentionRule, oldRows, type Sql } from '../db/index.ts';
 import { isId } from '../kernel/index.ts';
 
 export interface AuditRow {
@@ -61,30 +61,15 @@ export const changeAuditLog = <T>(sql: Database, change: (tx: Sql) => PromiseLik
     return change(tx);
   });
 
-export const auditRetention = retentionRule('AUDIT_RETENTION_DAYS', ['audit'], rowsOlder('audit_log', 'at'));
+const OLD = oldRows('audit_log', 'at');
+export const auditRetention = retentionRule('AUDIT_RETENTION_DAYS', ['audit'], OLD.due);
 
 /** Forgets notes that are older than AUDIT_RETENTION_DAYS, at most `limit`; answers how many. */
-export async function dropOldAudit(sql: Database, days: number, limit: number): Promise<number> {
-  const { count } = await changeAuditLog(
-    sql,
-    (tx) => tx`
-      /* all orgs */
-      delete from audit_log
-      where id = any(array(
-        select id
-        from audit_log
-        where at < now() - ${days}::int * interval '1 day'
-        order by at
-        limit ${limit}
-        for update
-        skip locked
-      ))`,
-  );
-  return count;
-}
+export const dropOldAudit = (sql: Database, days: number, limit: number): Promise<number> =>
+  changeAuditLog(sql, (tx) => OLD.drop(tx, days, limit));
 
 /** Notes that still say from where an act came. */
-export const oldCallers = rowsOlder('audit_log', 'at', (sql) => sql`t.ip is not null`);
+export const oldCallers = oldRows('audit_log', 'at', (sql) => sql`t.ip is not null`).due;
 
 /** Forgets from where acts came that are older than `days`, at most `limit`; the notes stay. Answers how many. */
 export async function forgetOldCallers(sql: Database, days: number, limit: number): Promise<number> {

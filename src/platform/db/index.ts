@@ -30,7 +30,7 @@ export {
 export { column, type RowOf, table } from './table.ts';
 export { type Lease, lease, type LeaseOptions, openLease } from './lease.ts';
 export { countCascade, deleteInParts, tablesWithMany } from './references.ts';
-export { findDueByAge, type RetentionRule, retentionRule, rowsOlder } from './retention.ts';
+export { findDueByAge, oldRows, type RetentionRule, retentionRule } from './retention.ts';
 export { migrate } from './migrate.ts';
 export { type CronRun, declareRuns, dueRuns, type EndedRun, listRuns, noteRuns } from './cron-runs.ts';
 export { prepared } from './prepared.ts';

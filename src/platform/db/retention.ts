@@ -3,7 +3,7 @@ import type { Fragment, Sql } from './client.ts';
 interface RetentionNeeds {
   days: number;
 }
-/** Selects rows that are due, each with its age as `at`. It shares the condition of the statement that deletes them. */
+/** Selects rows that are due, each with its age as `at`. */
 type DueRows = (sql: Sql, needs: RetentionNeeds) => Fragment;
 
 /** What is deleted, or forgotten in rows that stay, once it is so many days old. */
@@ -22,15 +22,39 @@ export const retentionRule = (
   ...due: readonly [DueRows, ...DueRows[]]
 ): RetentionRule => ({ variable, sweeps, due });
 
-/** Rows of a table whose instant in a column is so many days ago; `more`: of a row `t`. */
-export const rowsOlder =
-  (tableName: string, ageColumn: string, more: (sql: Sql) => Fragment = (sql) => sql`true`): DueRows =>
-  (sql, { days }) =>
-    sql`
-    select t.${sql(ageColumn)} as at
-    from ${sql(tableName)} t
-    where t.${sql(ageColumn)} < now() - ${days}::int * interval '1 day'
-      and ${more(sql)}`;
+/** Rows of a table that are old: what a rule counts is what is deleted. */
+interface OldRows {
+  due: DueRows;
+  /** Deletes at most `limit` of them, the oldest first; answers how many. */
+  drop(sql: Sql, days: number, limit: number): Promise<number>;
+}
+/** Rows of a table, with an `id`, whose instant in a column is so many days ago; `more`: of a row `t`. */
+export function oldRows(
+  tableName: string,
+  ageColumn: string,
+  more: (sql: Sql) => Fragment = (sql) => sql`true`,
+): OldRows {
+  const isOld = (sql: Sql, days: number) =>
+    sql`t.${sql(ageColumn)} < now() - ${days}::int * interval '1 day' and ${more(sql)}`;
+  return {
+    due: (sql, { days }) => sql`select t.${sql(ageColumn)} as at from ${sql(tableName)} t where ${isOld(sql, days)}`,
+    async drop(sql, days, limit) {
+      const { count } = await sql`
+        /* all orgs */
+        delete from ${sql(tableName)}
+        where id = any(array(
+          select t.id
+          from ${sql(tableName)} t
+          where ${isOld(sql, days)}
+          order by t.${sql(ageColumn)}
+          limit ${limit}
+          for update of t
+          skip locked
+        ))`;
+      return count;
+    },
+  };
+}
 
 /** Rows that are counted of each kind at most: beyond it the exact number says nothing more. */
 const MOST_COUNTED = 1_000_000;

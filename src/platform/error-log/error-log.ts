@@ -1,5 +1,5 @@
 import { openWriteBehind } from '../flow/index.ts';
-import { type Database, type Json, retentionRule, rowsOlder, type Sql } from '../db/index.ts';
+import { type Database, type Json, retentionRule, oldRows, type Sql } from '../db/index.ts';
 import { type RowPage, pageOf } from '../kernel/index.ts';
 import { type Logs, redact, redactText } from '../telemetry/index.ts';
 
@@ -30,7 +30,8 @@ export interface ErrorLog extends AsyncDisposable {
   forgetMentions(transaction: Sql, texts: readonly string[]): Promise<number>;
 }
 
-export const errorsRetention = retentionRule('ERRORS_RETENTION_DAYS', ['errors'], rowsOlder('errors', 'at')); // RT6
+const OLD = oldRows('errors', 'at');
+export const errorsRetention = retentionRule('ERRORS_RETENTION_DAYS', ['errors'], OLD.due); // RT6
 
 const GATHER_MS = 1_000;
 const AT_MOST = 200; // wait to be written; a flood says nothing more
@@ -84,20 +85,7 @@ export function openErrorLog({
       },
     },
     list: async ({ room, cursor, limit }) => pageOf(await list(sql, { room, before: cursor, limit: limit + 1 }), limit),
-    async dropOld(limit) {
-      const { count } = await sql`
-        delete from errors
-        where id = any(array(
-          select id
-          from errors
-          where at < now() - ${retentionDays}::int * interval '1 day'
-          order by at
-          limit ${limit}
-          for update
-          skip locked
-        ))`;
-      return count;
-    },
+    dropOld: (limit) => OLD.drop(sql, retentionDays, limit),
     async forgetMentions(transaction, texts) {
       const { count } = await transaction`
         delete from errors e

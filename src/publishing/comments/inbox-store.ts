@@ -1,4 +1,4 @@
-import { type Fragment, retentionRule, rowsOlder, type Sql } from '../../platform/db/index.ts';
+import { type Fragment, retentionRule, oldRows, type Sql } from '../../platform/db/index.ts';
 
 /** What became of a reply of ours. */
 export type ReplyState = 'pending' | 'posted' | 'failed';
@@ -165,24 +165,9 @@ export async function insertReply(sql: Sql, { id, orgId, answers, content }: New
   return rows.length > 0;
 }
 
+export const oldComments = oldRows('social_comments', 'created_at');
 export const commentsRetention = retentionRule(
   'SOCIAL_COMMENT_RETENTION_DAYS', // RT11
   ['old-comments'],
-  rowsOlder('social_comments', 'created_at'),
+  oldComments.due,
 );
-
-/** Forgets comments older than `days`, at most `limit`; answers how many. */
-export async function deleteOldComments(sql: Sql, days: number, limit: number): Promise<number> {
-  const { count } = await sql`/* all orgs */
-    delete from social_comments
-    where id = any(array(
-      select id
-      from social_comments
-      where created_at < now() - ${days}::int * interval '1 day'
-      order by created_at
-      limit ${limit}
-      for update
-      skip locked
-    ))`;
-  return count;
-}

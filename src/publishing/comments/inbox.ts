@@ -6,10 +6,10 @@ import { hastenSweep } from './due-store.ts';
 import {
   type CommentFilter,
   type CommentRow,
-  deleteOldComments,
   findRow,
   type FoundRow,
   listRows,
+  oldComments,
   updateRow,
 } from './inbox-store.ts';
 import { isRead, readingOf } from './rules.ts';
@@ -115,4 +115,4 @@ async function hide(
 
 /** Forgets comments that were written long ago; answers how many. */
 export const dropOldComments = ({ sql, days }: Pick<CommentsDeps, 'sql' | 'days'>, limit: number): Promise<number> =>
-  deleteOldComments(sql, days, limit);
+  oldComments.drop(sql, days, limit);

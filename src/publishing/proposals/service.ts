@@ -103,6 +103,6 @@ async function reject(
 export const openProposals = (deps: ProposalsDeps) => ({
   ...bind(deps, { propose, get, list, accept, reject }),
   /** Forgets at most `limit` old ones; answers how many. */
-  dropOld: (limit: number) => store.dropOldProposals(deps.sql, KEPT_DAYS, limit),
+  dropOld: (limit: number) => store.oldProposals.drop(deps.sql, KEPT_DAYS, limit),
 });
 export type Proposals = ReturnType<typeof openProposals>;

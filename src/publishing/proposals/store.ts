@@ -1,4 +1,4 @@
-import type { Json, Sql } from '../../platform/db/index.ts';
+import { type Json, oldRows, type Sql } from '../../platform/db/index.ts';
 import { announce } from '../../platform/outbox/index.ts';
 import { ACCEPTING_MINUTES, PENDING_DAYS, postIdOf } from './rules.ts';
 
@@ -139,18 +139,5 @@ export async function decideProposal(
   return rows.length > 0;
 }
 
-/** Forgets proposals that ended or expired long ago. */
-export async function dropOldProposals(sql: Sql, days: number, limit: number): Promise<number> {
-  const rows = await sql`/* all orgs */
-    delete from proposals
-    where id in (
-      select id
-      from proposals
-      where expires_at < now() - ${days}::int * interval '1 day'
-      order by expires_at
-      limit ${limit}
-      for update skip locked
-    )
-    returning 1`;
-  return rows.length;
-}
+/** Proposals that ended or expired long ago. */
+export const oldProposals = oldRows('proposals', 'expires_at');

@@ -68,5 +68,5 @@ export async function sweepJobs(
       }),
     failed,
   });
-  return stale + unsettled + (await store.dropEnded(deps.sql, deps.retentionDays, limit));
+  return stale + unsettled + (await store.oldJobs.drop(deps.sql, deps.retentionDays, limit));
 }

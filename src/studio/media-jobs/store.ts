@@ -1,12 +1,5 @@
 import { oldTransforms } from '../../library/media/index.ts';
-import {
-  type Database,
-  type Fragment,
-  groupCommit,
-  retentionRule,
-  rowsOlder,
-  type Sql,
-} from '../../platform/db/index.ts';
+import { type Fragment, groupCommit, oldRows, retentionRule, type Sql } from '../../platform/db/index.ts';
 import { isId } from '../../platform/kernel/index.ts';
 import type { Cost, MediaHandle, MediaOperation, Segment } from '../../providers/registry/index.ts';
 import { ODD_FACTOR } from '../budget/index.ts';
@@ -360,26 +353,10 @@ export const findUnsettledJobs = (sql: Sql, days: number, limit: number, without
 
 /** A job `t` of which nothing is to be done any more. */
 const isOver = (sql: Sql) => sql`t.settled_at is not null and t.next_at is null`;
+export const oldJobs = oldRows('media_jobs', 'ended_at', isOver);
 export const mediaJobsRetention = retentionRule(
   'MEDIA_JOBS_RETENTION_DAYS',
   ['media-jobs', 'media-transforms'],
-  rowsOlder('media_jobs', 'ended_at', isOver),
-  oldTransforms,
+  oldJobs.due,
+  oldTransforms.due,
 );
-
-/** Forgets jobs that ended more than `days` ago. */
-export const dropEnded = async (sql: Database, days: number, limit: number): Promise<number> =>
-  (
-    await sql`
-      /* all orgs */
-      delete from media_jobs
-      where id in (
-        select t.id
-        from media_jobs t
-        where t.ended_at < now() - ${days}::int * interval '1 day' and ${isOver(sql)}
-        order by t.ended_at
-        limit ${limit}
-        for update
-        skip locked
-      )`
-  ).count;

@@ -1,4 +1,4 @@
-import { retentionRule, rowsOlder, type Sql } from '../../platform/db/index.ts';
+import { oldRows, retentionRule, type Sql } from '../../platform/db/index.ts';
 import { isId, pageOf, type RowPage } from '../../platform/kernel/index.ts';
 import type { CallUsage } from '../../providers/registry/index.ts';
 import type { RunsDeps } from './deps.ts';
@@ -67,24 +67,12 @@ export async function listTraces(
   return pageOf(rows, limit);
 }
 
+const OLD = oldRows('ai_traces', 'ended_at');
 /** What RT14 keeps. */
-export const aiTracesRetention = retentionRule(
-  'MASTRA_TRACE_RETENTION_DAYS',
-  ['ai-traces'],
-  rowsOlder('ai_traces', 'ended_at'),
-);
+export const aiTracesRetention = retentionRule('MASTRA_TRACE_RETENTION_DAYS', ['ai-traces'], OLD.due);
 
 /** Deletes traces that are too old, at most `limit`; answers how many. */
-export async function dropOldTraces({ sql, traceDays }: Pick<RunsDeps, 'sql' | 'traceDays'>, limit: number) {
-  const { count } = await sql`
-    /* all orgs */
-    delete from ai_traces
-    where id in (
-      select id
-      from ai_traces
-      where ended_at < now() - ${traceDays}::int * interval '1 day'
-      order by ended_at
-      limit ${limit}
-    )`;
-  return count;
-}
+export const dropOldTraces = (
+  { sql, traceDays }: Pick<RunsDeps, 'sql' | 'traceDays'>,
+  limit: number,
+): Promise<number> => OLD.drop(sql, traceDays, limit);

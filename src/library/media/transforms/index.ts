@@ -2,13 +2,7 @@ import { holdClaims, openLimiter, startWorker } from '../../../platform/flow/ind
 import { bind } from '../../../platform/kernel/index.ts';
 import { cancelTransform, createTransform, showTransform } from './create.ts';
 import type { TransformsDeps, TransformsOptions } from './deps.ts';
-import {
-  type ClaimedTransform,
-  claimTransforms,
-  dropEndedTransforms,
-  handTransformsBack,
-  renewTransforms,
-} from './store.ts';
+import { type ClaimedTransform, claimTransforms, handTransformsBack, oldTransforms, renewTransforms } from './store.ts';
 import { makeTransform } from './work.ts';
 
 /** Of one process: most of their time is spent on copies from and to the storage, each of which holds a file. */
@@ -69,7 +63,7 @@ export function openTransforms(options: TransformsOptions, { leaseMs = LEASE_MS,
     /** Works on what is due, in this process, until it is disposed of. */
     start: (): AsyncDisposable => (worker = start()),
     /** Forgets old jobs; answers how many, `limit` at most. */
-    sweep: (limit: number) => dropEndedTransforms(sql, retentionDays, limit),
+    sweep: (limit: number) => oldTransforms.drop(sql, retentionDays, limit),
     [Symbol.dispose]: () => held[Symbol.dispose](),
   };
 }

@@ -1,4 +1,4 @@
-import { type Database, rowsOlder, type Sql } from '../../../platform/db/index.ts';
+import { oldRows, type Sql } from '../../../platform/db/index.ts';
 import { isId } from '../../../platform/kernel/index.ts';
 import type { Transform } from './rules.ts';
 
@@ -162,22 +162,5 @@ export async function endTransform(
   return row;
 }
 
-/** Jobs that are forgotten by their age, for the rule of media jobs. */
-export const oldTransforms = rowsOlder('media_transforms', 'ended_at');
-
-/** Forgets jobs that ended more than `days` ago; the files that they made stay. */
-export const dropEndedTransforms = async (sql: Database, days: number, limit: number): Promise<number> =>
-  (
-    await sql`
-      /* all orgs */
-      delete from media_transforms
-      where id in (
-        select t.id
-        from media_transforms t
-        where t.ended_at < now() - ${days}::int * interval '1 day'
-        order by t.ended_at
-        limit ${limit}
-        for update
-        skip locked
-      )`
-  ).count;
+/** Jobs that are forgotten by their age, for the rule of media jobs; the files that they made stay. */
+export const oldTransforms = oldRows('media_transforms', 'ended_at');

@@ -1,4 +1,4 @@
-import { retentionRule, rowsOlder, type Sql } from '../../../platform/db/index.ts';
+import { retentionRule, oldRows, type Sql } from '../../../platform/db/index.ts';
 import { pin } from '../store.ts';
 import type { Pin } from '../storages.ts';
 
@@ -133,7 +133,7 @@ export async function namedUploads(sql: Sql, providerIds: readonly string[]): Pr
 export const uploadsRetention = retentionRule(
   'MULTIPART_UPLOAD_RETENTION_DAYS', // RT8
   ['media'],
-  rowsOlder('media_uploads', 'created_at'),
+  oldRows('media_uploads', 'created_at').due,
 );
 
 /** Claims up to `limit` uploads that were begun more than `days` ago, for an hour (RT8). */
