@@ -6,7 +6,7 @@ import { migrateDatabase, NEWER, prepare, StartError } from './src/operations/cl
 import { readUsage, type CommandUsage } from './src/operations/cli/usage.ts';
 import { type Config, describeIssues, environment, readConfig } from './src/platform/config/index.ts';
 import { embeddedAddress } from './src/platform/db/embedded/index.ts';
-import { type Database, openDatabase } from './src/platform/db/index.ts';
+import { type Database, lockHoldersText, openDatabase } from './src/platform/db/index.ts';
 import { atMost } from './src/platform/flow/index.ts';
 import { openVault, systemClock } from './src/platform/kernel/index.ts';
 import { openLogs, startMetricsListener } from './src/platform/telemetry/index.ts';
@@ -150,7 +150,10 @@ const commands: Record<string, CommandUsage & { run(args: readonly string[]): Pr
       const config = configure();
       if (config.database.url === undefined)
         throw new StartError('DATABASE_URL is missing: set it to the database that is to be migrated.');
-      const applied = await migrateDatabase(config, (names) => say(`Note: ${NEWER} (${names.join(', ')}).`));
+      const applied = await migrateDatabase(config, {
+        onNewer: (names) => say(`Note: ${NEWER} (${names.join(', ')}).`),
+        onWait: ({ migration, holders }) => say(`Note: ${migration} waits. ${lockHoldersText(holders)}.`),
+      });
       say(applied.length === 0 ? 'Nothing to migrate.' : `Applied: ${applied.join(', ')}`);
     },
   },

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Config } from '../../platform/config/index.ts';
 import { type EmbeddedPostgres, HeldError, startEmbeddedPostgres } from '../../platform/db/embedded/index.ts';
-import { migrate, openDatabase } from '../../platform/db/index.ts';
+import { migrate, type MigrateOptions, openDatabase } from '../../platform/db/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import { type Running, StartError, takeFolder } from './running.ts';
 
@@ -41,7 +41,10 @@ export async function prepare(given: Config, { log, say, alone = true }: Options
     embedded = begun.use(await embeddedDatabase(config, log, say));
     config.database.url = embedded.url;
   }
-  const applied = await migrateDatabase(config, (migrations) => log.warn({ migrations }, NEWER));
+  const applied = await migrateDatabase(config, {
+    onNewer: (migrations) => log.warn({ migrations }, NEWER),
+    onWait: (wait) => log.warn(wait, 'a migration waits for other sessions, and is tried again'),
+  });
   if (applied.length > 0) log.info({ migrations: applied }, 'the database was migrated');
 
   const end = begun.move();
@@ -97,16 +100,15 @@ export const NEWER =
   'the database was migrated by a newer version: this one should serve only while the others are replaced';
 
 /**
- * Applies the migrations to the database of the configuration; throws `StartError` with the reason. `onNewer` is told
- * of unknown ones.
+ * Applies the migrations to the database of the configuration; throws `StartError` with the reason.
  */
 export async function migrateDatabase(
   { database: { url, allowDestructive } }: Config,
-  onNewer: (names: readonly string[]) => void,
+  told: Pick<MigrateOptions, 'onNewer' | 'onWait'>,
 ): Promise<string[]> {
   const sql = openDatabase({ url: url!, connections: 2, applicationName: 'rookery-migrate' });
   try {
-    return await migrate(sql, { allowDestructive, onNewer });
+    return await migrate(sql, { allowDestructive, ...told });
   } catch (cause) {
     const code = String((cause as NodeJS.ErrnoException).code);
     const message = cause instanceof Error ? cause.message : String(cause);
