@@ -2,7 +2,7 @@ import { ProviderError } from '../../../platform/kernel/index.ts';
 import type { Handle, Prepared } from '../../../providers/registry/index.ts';
 import { cleanJson, failureBefore, failureOf, released, waitOf } from './answers.ts';
 import type { Connected } from '../channels-port.ts';
-import { CALL_MS, pacesFor, PROCESSES_WITHIN_MS } from '../rules.ts';
+import { CALL_MS, HEARTBEAT_FRESH_MS, pacesFor, PROCESSES_WITHIN_MS } from '../rules.ts';
 import type { ClaimedPost, AttemptOutcome } from './attempt.ts';
 import { waitsForCircuitSince } from './circuit-store.ts';
 import { markSent, saveHandle } from './marks.ts';
@@ -15,6 +15,9 @@ export class NotSent extends Error {}
 
 /** How long an attempt waits for the network to get ready; a longer wait hands the slot back. */
 const SHORT_WAIT_MS = 5_000;
+/** How often a sender looks for the next heartbeat, and how many times: heartbeats are a second apart. */
+export const HEARTBEAT_LOOK_MS = 49;
+const HEARTBEAT_LOOKS = 40;
 
 /**
  * Calls the adapter: first the steps that come before publishing, then the one that cannot be undone. What fails before
@@ -146,7 +149,18 @@ async function prepared(
 
 /** The slot is surely this host's, right before a call. */
 async function expectSafe(deps: SenderDeps, work: Work): Promise<void> {
-  // a silence of this host, or a long wait: only the rows know
-  if (!deps.isClosed() && !deps.works.isSafe(work)) await deps.works.hold([work]);
+  if (!deps.isClosed() && !deps.works.isSafe(work)) {
+    await nextHeartbeat(deps);
+    await deps.works.hold([work]); // a silence of this host, or a long wait: only the rows know
+  }
   if (deps.isClosed() || !deps.works.isSafe(work)) throw new NotSent();
+}
+
+/**
+ * Waits for the heartbeat that is late, as long as one may take that is not lost. A wall clock that was set forward looks
+ * like a machine that slept until then: a post handed back for that would wait for the reconciler.
+ */
+async function nextHeartbeat({ clock, heartbeat, isClosed }: SenderDeps): Promise<void> {
+  for (let n = 0; n < HEARTBEAT_LOOKS && !isClosed() && heartbeat.heartbeatAgeMs() > HEARTBEAT_FRESH_MS; n++)
+    await clock.sleep(HEARTBEAT_LOOK_MS);
 }

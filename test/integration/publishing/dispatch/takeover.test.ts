@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ProviderError } from '../../../../src/platform/kernel/index.ts';
+import { type Clock, ProviderError, systemClock } from '../../../../src/platform/kernel/index.ts';
 import type { Posts, ClaimedPost } from '../../../../src/publishing/posts/index.ts';
+import { HEARTBEAT_LOOK_MS } from '../../../../src/publishing/posts/dispatch/publish.ts';
 import { CALL_MS } from '../../../../src/publishing/posts/rules.ts';
 import { noEngine } from '../../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
@@ -40,7 +41,7 @@ interface Host extends AsyncDisposable {
 }
 
 /** The posts of one host, whose heartbeats are the test's to give. */
-async function openHost(network: Network): Promise<Host> {
+async function openHost(network: Network, clock: Clock = systemClock): Promise<Host> {
   const beatAt = (seconds: number) => db.sql`
     insert into actor_hosts (incarnation, engine, address, types, last_heartbeat)
     values (${incarnation}, 'dapr', 'x', '{}', now() - ${seconds} * interval '1 second')
@@ -56,6 +57,7 @@ async function openHost(network: Network): Promise<Host> {
   const context = await openPublishing({
     url: db.url,
     network,
+    clock,
     env: { PROVIDER_CALLS_IN_FLIGHT: '1' },
     engine: { ...noEngine, engine },
   });
@@ -134,6 +136,20 @@ test('a host that resumes its heartbeats sends what nobody took over, after read
   const { second, free, sending, waiting } = await withOneWaiting(a, network);
   await a.silence();
   await a.wake();
+  free.open();
+  await sending;
+  expect(await waiting).toMatchObject({ kind: 'published' });
+  expect(accepted(network, second)).toBe(1);
+});
+
+test('a host whose heartbeat only looks old, as its wall clock was set forward, waits for the next one and sends', async () => {
+  const network = openNetwork();
+  let wake = async () => {};
+  const looks = clockWhere((ms) => (ms === HEARTBEAT_LOOK_MS ? wake() : ms));
+  await using a = await openHost(network, looks);
+  wake = () => a.wake();
+  const { second, free, sending, waiting } = await withOneWaiting(a, network);
+  await a.silence();
   free.open();
   await sending;
   expect(await waiting).toMatchObject({ kind: 'published' });
