@@ -40,6 +40,7 @@ export interface OperationsNeeds {
   retryRefused(id: string): Promise<Retried | undefined>;
 }
 
+const REMINDERS_AT_ONCE = 500;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
@@ -71,6 +72,7 @@ export async function openOperationsWing({
     queues: {
       pause: (transaction, orgId, message) => queue.pauseQueue(transaction, orgId, message, 'instance'),
       resume: (transaction, orgId) => queue.resumeQueue(transaction, orgId, 'instance'),
+      remind: () => posts.sweeps.enter(REMINDERS_AT_ONCE),
     },
     lateSeconds: config.posts.lateSeconds,
     log: logs.of('admin'),

@@ -10,6 +10,8 @@ import * as store from './org-store.ts';
 export interface Queues {
   pause(sql: Sql, orgId: string, message: string): Promise<void>;
   resume(sql: Sql, orgId: string): Promise<void>;
+  /** Sets the reminders of channels that have started, after the commit: the reconciler would do so within seconds. */
+  remind(): Promise<unknown>;
 }
 export interface AskedOrgs {
   search?: string | undefined;
@@ -57,8 +59,8 @@ export function openAdminOrgs({ sql, billing, plans, queues, log }: AdminOrgsNee
     orgId: string,
     disabled: boolean,
     act: () => Promise<void>,
-  ): Promise<void> {
-    if (!(await store.setDisabled(tx, orgId, disabled))) return; // it is so already
+  ): Promise<boolean> {
+    if (!(await store.setDisabled(tx, orgId, disabled))) return false; // it is so already
     await act();
     await writeAudit(tx, by, {
       orgId,
@@ -66,6 +68,7 @@ export function openAdminOrgs({ sql, billing, plans, queues, log }: AdminOrgsNee
       resource: 'instance',
       resourceId: orgId,
     });
+    return true;
   }
 
   return {
@@ -76,12 +79,17 @@ export function openAdminOrgs({ sql, billing, plans, queues, log }: AdminOrgsNee
 
     async change(by, orgId, { tier, disabled }) {
       await find(orgId);
+      let isResumed = false;
       await sql.begin(async (tx) => {
         await billing.lockOrg(tx, orgId); // what counts is locked before channels are
-        if (disabled === false) await setDisabled(tx, by, orgId, false, () => queues.resume(tx, orgId)); // what it owes for stays
+        if (disabled === false) isResumed = await setDisabled(tx, by, orgId, false, () => queues.resume(tx, orgId)); // what it owes for stays
         if (tier !== undefined) await plans.grant(tx, orgId, by, tier);
         if (disabled === true) await setDisabled(tx, by, orgId, true, () => queues.pause(tx, orgId, REASON));
       });
+      if (isResumed)
+        await queues
+          .remind()
+          .catch((err: unknown) => log.warn({ err, orgId }, 'reminders could not be set, left to the reconciler'));
     },
 
     async keepStill(limit) {
