@@ -55,6 +55,11 @@ export async function setDisabled(sql: Sql, orgId: string, disabled: boolean): P
   return rows.length > 0;
 }
 
+export async function isDisabled(sql: Sql, orgId: string): Promise<boolean> {
+  const rows = await sql`select from organizations where id = ${orgId} and disabled_at is not null`;
+  return rows.length > 0;
+}
+
 /**
  * Shut orgs in which a channel is about to publish all the same: what was under way when the org was shut came back to
  * the queue.

@@ -95,7 +95,11 @@ export function openAdminOrgs({ sql, billing, plans, queues, log }: AdminOrgsNee
     async keepStill(limit) {
       return runEach<string>(limit, {
         find: (most, tried) => store.restlessOrgs(sql, most, tried),
-        work: (orgId) => sql.begin((tx) => queues.pause(tx, orgId, REASON)),
+        work: (orgId) =>
+          sql.begin(async (tx) => {
+            await billing.lockOrg(tx, orgId); // as enabling does, which may have come first
+            if (await store.isDisabled(tx, orgId)) await queues.pause(tx, orgId, REASON);
+          }),
         failed: (err, orgId) =>
           log.warn({ err, orgId }, 'a disabled organization could not be paused again, tried again'),
       });

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { ProviderError } from '../../../../src/platform/kernel/index.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
-import { gate } from '../../../support/wire/eventually.ts';
+import { eventually, gate } from '../../../support/wire/eventually.ts';
+import { waitingOnLock } from '../../../support/wire/database/waiting-on-lock.ts';
 import { settles } from '../../../support/wire/settles.ts';
 import {
   admit,
@@ -85,4 +86,23 @@ test('the items of a thread behind one that is published wait until the organiza
   await setDisabled(orgId, false);
   await settled(db.sql, orgId);
   expect(await stateOf(db.sql, second.id)).toMatchObject({ state: 'PUBLISHED' });
+});
+
+test('the sweep that keeps disabled organizations still pauses nothing of one that is enabled meanwhile [S211]', async () => {
+  const { orgId, channelId } = await seedOrg(db.sql);
+  const post = newPost(channelId, { publishDate: new Date(Date.now() + 3_600_000) });
+  await admit(world, orgId, [post]);
+  await setDisabled(orgId, true);
+  await db.sql`update channels set next_due_at = now() where id = ${channelId}`; // as an attempt may leave it
+  let enabling: Promise<void>;
+  let sweeping: Promise<number>;
+  await db.sql.begin(async (tx) => {
+    await tx`lock table audit_log in share mode`;
+    enabling = setDisabled(orgId, false);
+    await eventually('it is enabled but for its commit', async () => (await waitingOnLock(db.sql)) >= 1);
+    sweeping = world.context.admin.orgs.keepStill(100);
+    await eventually('the sweep waits for it', async () => (await waitingOnLock(db.sql)) >= 2);
+  });
+  await Promise.all([enabling!, sweeping!]);
+  expect(await stateOf(db.sql, post.id)).toMatchObject({ detail: 'scheduled' });
 });
