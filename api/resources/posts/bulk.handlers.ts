@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { organizationActor } from '../../../actors/organization/contract.ts';
 import { AppError, idFrom, newId } from '../../../src/platform/kernel/index.ts';
-import type { AppliedPlan, PlanRow } from '../../../src/publishing/posts/index.ts';
+import type { AppliedPlan, PlannedRow } from '../../../src/publishing/posts/index.ts';
 import { authorOf } from '../../http/own.ts';
 import { countedPosts } from '../../http/program.ts';
 import { type AuthKind, type Call, type IdempotencyClaim, routesOf } from '../../http/route.ts';
@@ -18,13 +18,13 @@ const planIdOf = (idempotency: IdempotencyClaim | undefined): string =>
 
 async function planBulk(
   call: Call<'posts', z.output<typeof BulkBody>>,
-): Promise<{ planId: string; rows: readonly PlanRow[] }> {
+): Promise<{ planId: string; rows: readonly PlannedRow[] }> {
   const { rooms, principal, body, idempotency } = call;
   const planId = planIdOf(idempotency);
-  const rows = await rooms.posts.planPosts(principal.orgId, planId, body.items, principal.userId);
+  const rows = await rooms.posts.planPosts(principal.orgId, planId, body.items, authorOf(principal));
   if (!body.apply) return { planId, rows };
   const applied = new Map((await applyPlan(call, planId)).rows.map((row) => [row.index, row]));
-  return { planId, rows: rows.map((row) => applied.get(row.index) ?? row) };
+  return { planId, rows: rows.map((row) => ({ ...row, ...applied.get(row.index) })) };
 }
 
 /** Who was so slow that somebody else took the plan over is refused by the commit, and looks what became of it. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { AppliedPlan, PlanRow } from '../../../src/publishing/posts/index.ts';
-import { Faults } from './preflight.shape.ts';
+import type { AppliedPlan, PlannedRow, PlanRow } from '../../../src/publishing/posts/index.ts';
+import { Faults, Warnings } from './preflight.shape.ts';
 
 /** Rows of a bulk create, each a create body. */
 export const BulkBody = z.strictObject({
@@ -18,7 +18,14 @@ const Row = z.strictObject({
   errors: Faults,
   postId: z.string().optional().meta({ description: 'The first post of a row that was created.' }),
 });
-export const Plan = z.strictObject({ planId: z.string(), rows: z.array(Row) });
+export const Plan = z.strictObject({
+  planId: z.string(),
+  rows: z.array(
+    Row.extend({
+      warnings: Warnings.meta({ description: 'What preflight warns of, of the first 2,000 posts of valid rows.' }),
+    }),
+  ),
+});
 export const Applied = z.strictObject({
   created: z.int().meta({ description: 'Rows that were created.' }),
   rows: z.array(Row),
@@ -30,9 +37,15 @@ export const Undone = z.strictObject({
 });
 
 /** A plan with its judgement, and with what was created where it was applied at once (S124). */
-export const presentPlan = ({ planId, rows }: { planId: string; rows: readonly PlanRow[] }): z.input<typeof Plan> => ({
+export const presentPlan = ({
   planId,
-  rows: rows.map(presentRow),
+  rows,
+}: {
+  planId: string;
+  rows: readonly PlannedRow[];
+}): z.input<typeof Plan> => ({
+  planId,
+  rows: rows.map((row) => ({ ...presentRow(row), warnings: row.warnings })),
 });
 export const presentApplied = ({ created, rows }: AppliedPlan): z.input<typeof Applied> => ({
   created,

@@ -3,6 +3,7 @@ import { type PreflightEntry, WARNING_CODES } from '../../../src/publishing/post
 
 const Field = z.strictObject({ field: z.string(), message: z.string(), rule: z.string() });
 export const Faults = z.array(Field);
+export const Warnings = z.array(z.strictObject({ code: z.enum(WARNING_CODES), message: z.string() }));
 
 /** The judgement of a body before it is stored: an entry for each of its posts (S116). */
 export const PreflightReport = z.array(
@@ -18,7 +19,7 @@ export const PreflightReport = z.array(
     emptyContent: z.boolean(),
     tooLong: z.boolean(),
     maximumCharacters: z.int().nullable(),
-    warnings: z.array(z.strictObject({ code: z.enum(WARNING_CODES), message: z.string() })),
+    warnings: Warnings,
     issues: Faults,
   }),
 );

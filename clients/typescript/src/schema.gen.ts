@@ -1,4 +1,4 @@
-// Made from the OpenAPI document by npm run gen. sha256: a099e9b671f124258c0a191d82643fc1deaff6a3aab414e5426053f4287f311e
+// Made from the OpenAPI document by npm run gen. sha256: c197a190de2c557c7e5ffb3c52504393f5e653e435c6ec326b49d0ad3a56f9e7
 export const repeatablePosts: readonly string[] = [
   "/public/v1/generate-video",
   "/public/v1/media/{id}/transform",
@@ -1159,6 +1159,8 @@ export interface components {
                 errors: components["schemas"]["Faults"];
                 /** @description The first post of a row that was created. */
                 postId?: string;
+                /** @description What preflight warns of, of the first 2,000 posts of valid rows. */
+                warnings: components["schemas"]["Warnings"];
             }[];
         };
         PostNumbers: components["schemas"]["Numbers"] | {
@@ -1177,11 +1179,7 @@ export interface components {
             emptyContent: boolean;
             tooLong: boolean;
             maximumCharacters: number | null;
-            warnings: {
-                /** @enum {string} */
-                code: "token_expires_before" | "channel_refresh_needed" | "duplicate_content" | "rate_budget" | "media_will_be_converted" | "dst_shift" | "limit_exceeded" | "first_comment_ignored" | "approval_needed";
-                message: string;
-            }[];
+            warnings: components["schemas"]["Warnings"];
             issues: components["schemas"]["Faults"];
         }[];
         PublicChannel: {
@@ -1389,6 +1387,11 @@ export interface components {
                 reason: "published" | "in_flight" | "changed";
             }[];
         };
+        Warnings: {
+            /** @enum {string} */
+            code: "token_expires_before" | "channel_refresh_needed" | "duplicate_content" | "rate_budget" | "media_will_be_converted" | "dst_shift" | "limit_exceeded" | "first_comment_ignored" | "approval_needed";
+            message: string;
+        }[];
         Webhook: {
             id: string;
             name: string;

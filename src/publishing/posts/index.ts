@@ -2,7 +2,7 @@ export type { Attempt, Next, AttemptOutcome, ClaimedPost } from './dispatch/atte
 export { CreateBody, EditBody, PostSettings, type SentBody } from './authoring/body.ts';
 export { asDate, DateText, readDate } from './authoring/dates.ts';
 export { type Admitted, Create, NewPost, PostAuthor, PostChange, UndonePlan } from './authoring/input.ts';
-export type { AppliedPlan, PlanRow } from './authoring/plan.ts';
+export type { AppliedPlan, PlannedRow, PlanRow } from './authoring/plan.ts';
 export type { Preflight, PreflightEntry } from './authoring/preflight.ts';
 export { WARNING_CODES } from './authoring/warnings.ts';
 export { type PostMedia } from './row.ts';

@@ -13,11 +13,13 @@ interface PlanOptions {
   idempotencyKey?: string;
 }
 
-const columns: readonly Column<Schemas['Plan']['rows'][number]>[] = [
+type Rows = Schemas['Plan']['rows'] | Schemas['Applied']['rows'];
+const columns: readonly Column<Rows[number]>[] = [
   ['ROW', ({ index }) => index + 1],
   ['VALID', ({ valid }) => (valid ? 'yes' : 'no')],
   ['POST', ({ postId }) => postId],
   ['FAULTS', ({ errors }) => errors.map(({ field, message }) => `${field}: ${message}`).join('; ')],
+  ['WARNINGS', (row) => ('warnings' in row ? row.warnings.map(({ message }) => message).join('; ') : '')],
 ];
 
 export function addBulk(program: Command, session: Session): void {
@@ -65,7 +67,7 @@ export function addBulk(program: Command, session: Session): void {
     });
 }
 
-function showRows({ output }: Session, plan: Pick<Schemas['Plan'], 'rows'>): void {
+function showRows({ output }: Session, plan: { rows: Rows }): void {
   output.many(plan, plan.rows, columns);
   const wrong = plan.rows.filter(({ valid }) => !valid).length;
   if (wrong > 0) throw new RefusedError(`${wrong} of ${plan.rows.length} rows are refused`);

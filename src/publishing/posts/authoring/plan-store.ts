@@ -1,8 +1,14 @@
 import type { Sql } from '../../../platform/db/index.ts';
 import type { FieldError } from '../../../platform/kernel/index.ts';
+import type { Warning } from './warnings.ts';
 
-/** A row of a plan: its body as it was sent, or why it cannot be created. */
-export type PlanItem = { index: number; body: unknown; errors?: never } | { index: number; errors: FieldError[] };
+/**
+ * A row of a plan: its body as it was sent, with what was warned of (absent in what an earlier release has written), or
+ * why it cannot be created.
+ */
+export type PlanItem =
+  | { index: number; body: unknown; errors?: never; warnings?: Warning[] }
+  | { index: number; errors: FieldError[]; warnings?: never };
 
 /** The scope of the idempotency keys under which it is kept what plans came to. */
 export const PLAN_SCOPE = 'post plan';

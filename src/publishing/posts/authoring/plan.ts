@@ -1,23 +1,13 @@
-import { markupIn } from '../../../platform/content/index.ts';
 import { claimKey, type KeyClaim, releaseKey } from '../../../platform/db/index.ts';
-import {
-  AppError,
-  type FieldError,
-  invalidField,
-  judge,
-  newId,
-  notFound,
-  sha256,
-  validationFailed,
-} from '../../../platform/kernel/index.ts';
+import { AppError, type FieldError, newId, notFound, sha256 } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import { CreateBody, type SentBody, readBody } from './body.ts';
 import { compose } from './compose.ts';
-import type { NewPost } from './input.ts';
-import { judgeBodies, type JudgedBody } from './judgement.ts';
+import type { NewPost, PostAuthor } from './input.ts';
 import { tagsOf } from './named.ts';
+import { findOutlooks } from './outlook.ts';
+import { judgeRows, toWarnOf, warningsOfRow } from './plan-rows.ts';
 import { findPlan, insertPlan, PLAN_SCOPE, type PlanItem } from './plan-store.ts';
-import { faultsOf } from './verdict.ts';
+import type { Warning } from './warnings.ts';
 
 // Many create bodies at once (S124): judged together, kept as a plan, and created together once.
 
@@ -33,6 +23,10 @@ export interface PlanRow {
   /** Absent in what an earlier release has written. */
   postIds?: string[];
 }
+/** A row of a plan, and what is worth knowing before it is applied. */
+export interface PlannedRow extends PlanRow {
+  warnings: Warning[];
+}
 export interface AppliedPlan {
   created: number;
   rows: PlanRow[];
@@ -40,30 +34,28 @@ export interface AppliedPlan {
 
 type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'profiles'>;
 
-/** Signs of markup that all rows may have together: reading them is what a plan costs. */
-const MOST_MARKUP = 40_000;
-/** Faults of a row that are told. */
-const MOST_ERRORS = 10;
-
-/** Judges create bodies as create does, and keeps those that are valid as a plan. */
+/** Judges create bodies as create does, warns as preflight does, and keeps those that are valid as a plan. */
 export async function planPosts(
-  deps: Needs,
+  deps: Needs & Pick<PostsDeps, 'billing'>,
   orgId: string,
   planId: string,
   bodies: readonly unknown[],
-  userId: string,
-): Promise<PlanRow[]> {
+  by: PostAuthor,
+): Promise<PlannedRow[]> {
   const rows = await judgeRows(
     deps,
     orgId,
     bodies.map((body, index) => ({ index, body })),
-    userId,
+    by.userId,
   );
-  const items = rows.map(({ index, errors }): PlanItem =>
-    errors.length > 0 ? { index, errors } : { index, body: bodies[index] },
+  const outlooks = await findOutlooks(deps, orgId, toWarnOf(rows), by);
+  const items = rows.map(({ index, judged, errors }): PlanItem =>
+    errors.length > 0
+      ? { index, errors }
+      : { index, body: bodies[index], warnings: warningsOfRow(judged?.elements ?? [], outlooks) },
   );
   const kept = await insertPlan(deps.sql, orgId, planId, items);
-  return kept.map(({ index, errors = [] }) => ({ index, valid: errors.length === 0, errors }));
+  return kept.map(({ index, errors = [], warnings = [] }) => ({ index, valid: errors.length === 0, errors, warnings }));
 }
 
 /** A plan that is being applied: `posts` and `applied` are to be stored in one commit, which completes `claim`. */
@@ -143,62 +135,3 @@ async function composePlan(
 /** Gives a plan back that could not be applied, as if nobody had begun. */
 export const releasePlan = async ({ sql }: Pick<Needs, 'sql'>, claim: KeyClaim): Promise<void> =>
   void (await releaseKey(sql, claim));
-
-interface JudgedRow {
-  index: number;
-  judged: JudgedBody | undefined;
-  errors: FieldError[];
-}
-
-/** Judges each row for itself: one that is not readable spoils no other. */
-async function judgeRows(
-  deps: Needs,
-  orgId: string,
-  rows: readonly { index: number; body: unknown }[],
-  userId: string,
-): Promise<JudgedRow[]> {
-  const read = rows.map(({ index, body }) => ({ index, ...readRow(body) }));
-  checkMarkup(read.flatMap(({ sent }) => sent ?? []));
-  const clean = read.map(({ index, sent, errors }) => ({ index, errors, ...(sent && cleanRow(sent)) }));
-  const bodies = clean.flatMap(({ body }) => body ?? []);
-  const judged = bodies.length === 0 ? [] : await judgeBodies(deps, orgId, bodies, userId);
-  const byBody = new Map(judged.map((one) => [one.body, one]));
-  return clean.map(({ index, body, errors = [] }) => {
-    const one = body && byBody.get(body);
-    const faults = one ? [...errors, ...faultsOfRow(one)] : errors;
-    return { index, judged: one, errors: faults.slice(0, MOST_ERRORS) };
-  });
-}
-
-function readRow(body: unknown): { sent?: SentBody; errors?: FieldError[] } {
-  const { data, errors } = judge(CreateBody, body);
-  return errors ? { errors: faultsOf(validationFailed(errors)) } : { sent: data };
-}
-
-function checkMarkup(bodies: readonly SentBody[]): void {
-  let markup = 0;
-  for (const { posts } of bodies)
-    for (const { value } of posts) for (const { content } of value) markup += markupIn(content);
-  if (markup > MOST_MARKUP)
-    throw invalidField('items', `have more than ${MOST_MARKUP} tags and entities together`, 'too_big');
-}
-
-function cleanRow(sent: SentBody): { body?: CreateBody; errors?: FieldError[] } {
-  try {
-    return { body: readBody(sent) };
-  } catch (error) {
-    if (error instanceof AppError) return { errors: faultsOf(error) };
-    throw error;
-  }
-}
-
-/** A plan makes posts: what is there already is edited for itself. */
-const faultsOfRow = ({ body, elements }: JudgedBody): FieldError[] => [
-  ...elements.flatMap(({ faults }) => faults.flatMap(faultsOf)),
-  ...elements.flatMap(({ root }, n) =>
-    root && body.type !== 'update'
-      ? faultsOf(invalidField(`posts.${n}.value.0.id`, 'names a post that is there: rows make new ones', 'exists'))
-      : [],
-  ),
-  ...(body.type === 'update' ? faultsOf(invalidField('type', 'must be draft, schedule or now', 'invalid_value')) : []),
-];

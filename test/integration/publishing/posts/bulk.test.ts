@@ -15,6 +15,7 @@ interface Row {
   valid: boolean;
   errors: { field: string; message: string; rule: string }[];
   postId?: string;
+  warnings: { code: string; message: string }[];
 }
 const row = (content: string, more: object = {}) => schedule({ posts: [element(channel, content)], ...more });
 async function bulk(items: unknown[], more: object = {}, headers: Record<string, string> = {}) {
@@ -81,6 +82,27 @@ describe('POST /posts/bulk', () => {
     expect(await rows()).toBe(before + 2);
   });
 
+  test('warns of each valid row as preflight does, the rows beside each other, and says so again [S116, S124]', async () => {
+    network.declares = { pace: [{ per: 'account', posts: 3, ms: 86_400_000 }] };
+    const id = await connect(ann.orgId, 'Warned');
+    const at = (hours: number, text: string, more: object = {}) =>
+      schedule({ date: later(hours * 3_600_000), posts: [element(id, text)], ...more });
+    const items = [
+      at(60, 'twice'),
+      at(61, 'x'.repeat(101)),
+      at(62, 'twice'),
+      schedule({ date: later(63 * 3_600_000), posts: [element(id, 'one'), element(id, 'other')] }),
+      at(130, 'alone'),
+    ];
+    const headers = { 'idempotency-key': 'warned of' };
+    const codes = (plan: { rows: Row[] }) => plan.rows.map(({ warnings }) => warnings.map(({ code }) => code));
+    const plan = await bulk(items, { apply: true }, headers);
+    expect(codes(plan)).toEqual([['duplicate_content'], [], ['duplicate_content'], ['rate_budget'], []]);
+    await db.sql`delete from idempotency_keys where key = 'warned of'`; // as after a kill before the answer
+    expect(await bulk(items, { apply: true }, headers)).toEqual(plan);
+    expect(codes(await bulk([items[4]]))).toEqual([['duplicate_content']]); // it is stored by now
+  });
+
   test('refuses a body that is malformed, has too many rows or too much markup, and a larger one [S8, S124]', async () => {
     const before = await rows();
     const ask = (body: unknown) => key.post('/public/v1/posts/bulk', body);
@@ -105,7 +127,7 @@ describe('POST /posts/bulk', () => {
       posts: [element(ids[n % 10]!, `<p>${n}</p>`, { value: [{ content: `<p>${n}</p>`, image: [picture(n)] }] })],
     }));
     const { result: planned, statements } = await workOf(db, () =>
-      app.context.posts.planPosts(ann.orgId, newId(), items, ann.userId),
+      app.context.posts.planPosts(ann.orgId, newId(), items, { userId: ann.userId, schedulesFreely: true }),
     );
     expect(planned.filter(({ valid }) => valid)).toHaveLength(500);
     expect(statements.length).toBeLessThanOrEqual(20);
