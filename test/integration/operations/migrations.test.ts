@@ -158,7 +158,7 @@ test('each kind of migration is applied while the old version serves and another
     let migrated: Promise<string[]>;
     {
       await using _ = await startReader(database.url);
-      migrated = migrate(next, { dir: release.dir, onWait: ({ migration }) => waits.push(migration) });
+      migrated = migrate(next, { dir: release.dir, tries: 1_000, onWait: ({ migration }) => waits.push(migration) });
       migrated.catch(() => {}); // told below
       await eventually(
         'the migration waits',
