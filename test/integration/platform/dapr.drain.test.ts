@@ -103,6 +103,22 @@ describe('drain of a Dapr host', () => {
     expect(engine.heartbeatAgeMs()).toBe(Infinity);
   });
 
+  test('gives back a message whose handler waits, once daprd knows: it withdraws nothing before', async () => {
+    const { ask, drain, engine, fake, second } = await startHeld();
+    engine.bus.subscribe('topic', () => new Promise(() => {}));
+    let answered: string | undefined;
+    const asked = ask('POST', '/events/topic', { data: { n: 1 } }).then(({ text }) => (answered = text));
+    await second();
+    const drained = drain();
+    for (const passed of [1, 2, 3]) expect([passed, await second(), answered]).toEqual([passed, 503, undefined]);
+    await second();
+    await asked;
+    await drained;
+    expect(answered).toBe('{"status":"SUCCESS"}');
+    const published = fake.asked.filter(({ path }) => path === '/v1.0/publish/bulk/bus/topic');
+    expect(published.map(({ body }) => JSON.parse(body))).toMatchObject([[{ event: { n: 1 } }]]);
+  });
+
   test('waits while requests still arrive', async () => {
     const { ask, drain, second, isGone } = await startHeld();
     await second();

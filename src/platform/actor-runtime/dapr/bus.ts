@@ -19,6 +19,11 @@ export interface Subscriptions {
   list(): readonly { pubsubname: string; topic: string; route: string; deadLetterTopic?: string }[];
   /** `body` is the cloud event; answers what becomes of the message. */
   deliver(topic: string, body: string): Promise<Verdict>;
+  /**
+   * Publishes the messages under way again, and each that comes from now on, for another host to handle; ends when none
+   * is under way.
+   */
+  handOver(): Promise<void>;
 }
 
 /** What a message is refused for that no repetition mends. */
@@ -30,6 +35,24 @@ const isMalformed = (error: unknown) => error instanceof AppError && error.statu
  */
 export function openDaprBus({ sidecar, log }: { sidecar: Sidecar; log: RuntimeLog }): Bus & Subscriptions {
   const handlers = new Map<string, Handler>();
+  /** The messages under way: `leave` ends the wait for a handler, `over` comes once the message has its answer. */
+  const underWay = new Set<{ leave(): void; over: Promise<void> }>();
+  let isLeaving = false;
+
+  /** Has a message handled, here or by another host. A handler left behind may end later: wake-ups may come twice. */
+  async function handle(topic: string, handler: Handler, message: unknown): Promise<void> {
+    const [left, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    if (isLeaving) left.resolve();
+    const one = { leave: left.resolve, over: over.promise };
+    underWay.add(one);
+    try {
+      const isHandled = await Promise.race([handler(message).then(() => true), left.promise.then(() => false)]);
+      if (!isHandled) await publish(topic, [message]);
+    } finally {
+      underWay.delete(one);
+      over.resolve();
+    }
+  }
 
   async function publishBulk(topic: string, messages: readonly unknown[]): Promise<void> {
     const body = encode(messages.map((event, n) => ({ entryId: String(n), event, contentType: 'application/json' })));
@@ -37,15 +60,17 @@ export function openDaprBus({ sidecar, log }: { sidecar: Sidecar; log: RuntimeLo
     if (answer.status >= 300) throw new Error(`daprd answered ${answer.status} ${answer.text.slice(0, 300)}`);
   }
 
+  async function publish(topic: string, messages: readonly unknown[]): Promise<void> {
+    for (let at = 0; at < messages.length; at += BULK) {
+      const some = messages.slice(at, at + BULK);
+      await publishBulk(topic, some).catch((error: unknown) =>
+        log.warn({ topic, messages: some.length, err: error }, 'wake-ups were not published'),
+      );
+    }
+  }
+
   return {
-    async publish(topic, messages) {
-      for (let at = 0; at < messages.length; at += BULK) {
-        const some = messages.slice(at, at + BULK);
-        await publishBulk(topic, some).catch((error: unknown) =>
-          log.warn({ topic, messages: some.length, err: error }, 'wake-ups were not published'),
-        );
-      }
-    },
+    publish,
     subscribe: (topic, handler) => void handlers.set(topic, handler),
     list: () => [
       ...[...handlers.keys()].map((topic) => ({
@@ -72,7 +97,7 @@ export function openDaprBus({ sidecar, log }: { sidecar: Sidecar; log: RuntimeLo
         return { status: topic === DEAD ? 'SUCCESS' : 'DROP' };
       }
       try {
-        await handler(message);
+        await handle(topic, handler, message);
         return { status: 'SUCCESS' };
       } catch (error) {
         log[isMalformed(error) ? 'error' : 'warn'](
@@ -81,6 +106,12 @@ export function openDaprBus({ sidecar, log }: { sidecar: Sidecar; log: RuntimeLo
         );
         return { status: isMalformed(error) ? 'DROP' : 'RETRY' };
       }
+    },
+    async handOver() {
+      isLeaving = true;
+      const messages = [...underWay];
+      for (const { leave } of messages) leave();
+      await Promise.all(messages.map(({ over }) => over));
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../kernel/index.ts';
 import type { Host, RuntimeLog } from '../host.ts';
+import type { Subscriptions } from './bus.ts';
 import type { Probe } from './probe.ts';
 import type { SchedulerReminders } from './reminders.ts';
 import type { HostServer } from './server.ts';
@@ -14,6 +15,7 @@ export interface DrainOptions {
   host: Host;
   server: HostServer;
   reminders: SchedulerReminders;
+  bus: Pick<Subscriptions, 'handOver'>;
   probe: Probe;
   clock: Clock;
   log: RuntimeLog;
@@ -23,7 +25,7 @@ export interface DrainOptions {
  * Takes a host out of service without cutting anything: health first, so that daprd withdraws the types; new turns are
  * refused and repeated elsewhere by their callers; running turns end before the withdrawal; then silence, then the end.
  */
-export async function drainHost({ host, server, reminders, probe, clock, log }: DrainOptions): Promise<void> {
+export async function drainHost({ host, server, reminders, bus, probe, clock, log }: DrainOptions): Promise<void> {
   const flip = clock.monotonic();
   server.turnUnhealthy();
   const taken = host.refuse();
@@ -42,13 +44,19 @@ export async function drainHost({ host, server, reminders, probe, clock, log }: 
       ),
     );
 
+  const isProbed = () => clock.monotonic() - server.lastProbed() < 3 * probe.intervalMs;
+  // Daprd withdraws nothing while a message is under way, and its handler may wait for an actor that is here.
+  const unhealthy = (async () => {
+    // without a sidecar there is nothing to wait for
+    while (isProbed() && clock.monotonic() - flip < withdrawn) await clock.sleep(LOOK_MS);
+    await bus.handOver();
+  })();
+
   const left = await host.settle();
   if (left.turns + left.background > 0) log.warn(left, 'work that did not end in time is left to the rows');
   await handedBack;
 
-  const isProbed = () => clock.monotonic() - server.lastProbed() < 3 * probe.intervalMs;
-  // without a sidecar there is nothing to wait for
-  while (isProbed() && clock.monotonic() - flip < withdrawn) await clock.sleep(LOOK_MS);
+  await unhealthy;
   const quietFrom = clock.monotonic();
   while (
     isProbed() &&

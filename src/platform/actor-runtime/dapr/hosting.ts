@@ -33,7 +33,7 @@ export async function startHosting(link: SidecarLink, host: Host, options?: Host
   let rearming: AsyncDisposable | undefined;
   const leave = async (properly: boolean) => {
     const stopped = rearming?.[Symbol.asyncDispose]();
-    if (properly) await drainHost({ host, server, reminders, probe, clock, log });
+    if (properly) await drainHost({ host, server, reminders, bus, probe, clock, log });
     await stopped;
     await link.heartbeat?.[Symbol.asyncDispose]();
     await server.close();
