@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { ask, componentsOpen, type Exit, type Running, startProcess, waitUntil } from '../../../dapr/processes.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { type DaprCluster, daprMissing, type HostPorts, type SidecarHandle, startDapr } from './dapr-harness.ts';
-import { freePorts } from '../wire/ports.ts';
+import { startBalancer } from '../wire/balancer.ts';
+import { freePort, freePorts } from '../wire/ports.ts';
 
 // The whole product as processes, seen from outside: what is told here is what an operator could tell.
 
@@ -34,9 +35,11 @@ export interface ServiceOptions {
   redisUrl?: string | undefined;
   /** Actor hosts of a cluster. */
   hosts?: number;
+  /** Processes of a cluster that have its API; several stand behind a balancer. */
+  apis?: number;
   /** Settings beside those that a start needs. */
   env?: Env;
-  /** Of a cluster: settings of one of its processes, `host-1` and so on, or `api`. */
+  /** Of a cluster: settings of one of its processes, `host-1` and so on, or `api-1`. */
   envOf?: (name: string) => Env;
   /** Of a cluster: what stands on the wires of the hosts, opened for each with the port behind it. */
   between?: Readonly<Partial<Record<Wire, (port: number, host: number) => Promise<Link>>>>;
@@ -71,6 +74,12 @@ export interface Service extends AsyncDisposable {
   killSidecar?(index: number): Promise<void>;
   /** Starts that one again on its ports; ends when the product can serve. */
   restartSidecar?(index: number): Promise<void>;
+  /** Of a cluster: how many processes have its API. */
+  readonly apis?: number;
+  /** Of a cluster with several of them: SIGTERM of one, as `end`; the balancer leaves it once it is not ready. */
+  endApi?(index: number): Promise<Exit & { ms: number }>;
+  /** Starts another in the place of one that is gone; ends when the balancer has it. */
+  restartApi?(index: number): Promise<void>;
   /** Of a cluster: a sidecar for an application of somebody else, and the token that sidecars ask for. */
   neighbour?(appId: string, resources: string): Promise<SidecarHandle & { apiToken: string }>;
   /** The last lines that each process wrote, for the message of a test that failed. */
@@ -194,7 +203,13 @@ interface Member {
   startSidecar(): SidecarHandle;
 }
 
-/** Placement, scheduler, actor hosts and one API, each with a daprd of its own. */
+interface ApiMember {
+  url: string;
+  app: Running;
+  sidecar: SidecarHandle;
+}
+
+/** Placement, scheduler, actor hosts and the API, each with a daprd of its own. */
 export async function startCluster(options: ServiceOptions): Promise<Service> {
   await using begun = new AsyncDisposableStack();
   const folder = newFolder();
@@ -214,8 +229,9 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
     ...settingsOf(options, folder, sandbox.url),
     ...(options.redisUrl && { REDIS_URL: options.redisUrl }),
   };
-  const [apiPort] = (await freePorts(1)) as [number];
-  const url = `http://127.0.0.1:${apiPort}`;
+  const [firstApiPort] = (await freePorts(1)) as [number];
+  const balancer = (options.apis ?? 1) > 1 ? begun.use(await startBalancer()) : undefined;
+  const url = balancer?.url ?? `http://127.0.0.1:${firstApiPort}`;
 
   const startApp = (name: string, command: string, ports: HostPorts, httpPort: number) =>
     startProcess({
@@ -261,9 +277,18 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
     members.push(member);
     if (n === 0) await componentsOpen(member.sidecar.process, member.sidecar.ports.http, tokens.apiToken);
   }
-  const apiPorts = await dapr.reserve();
-  const api = { app: startApp('api', 'api', apiPorts, apiPort), sidecar: dapr.sidecar(apiPorts, 'api', apiPort) };
-  begun.defer(() => killed(api.app));
+  const startApiMember = async (n: number, port: number): Promise<ApiMember> => {
+    const ports = await dapr.reserve();
+    return {
+      url: `http://127.0.0.1:${port}`,
+      app: startApp(`api-${n + 1}`, 'api', ports, port),
+      sidecar: dapr.sidecar(ports, 'api', port),
+    };
+  };
+  const apis: ApiMember[] = [await startApiMember(0, firstApiPort)];
+  begun.defer(async () => void (await Promise.all(apis.map(({ app }) => killed(app)))));
+  for (let n = 1; n < (options.apis ?? 1); n++) apis.push(await startApiMember(n, await freePort()));
+  const isReady = async (one: ApiMember) => (await ask(`${one.url}/health/ready`)).status === 200;
 
   const placed = async ({ sidecar }: { sidecar: SidecarHandle }, hosts: boolean) => {
     const { actorRuntime } = await sidecar.metadata();
@@ -271,22 +296,26 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
   };
   const ready = () => {
     const living = members.filter(({ app }) => !app.exit());
+    const serving = apis.filter(({ app }) => !app.exit());
     const serves = async () =>
-      (await Promise.all([...living.map((member) => placed(member, true)), placed(api, false)])).every(Boolean) &&
-      (await ask(`${url}/health/ready`)).status === 200;
+      (
+        await Promise.all([...living.map((one) => placed(one, true)), ...serving.map((one) => placed(one, false))])
+      ).every(Boolean) && (await Promise.all(serving.map(isReady))).every(Boolean);
     return waitUntil('the cluster serves', serves, {
-      needs: [api.app, ...living.map(({ app }) => app)],
+      needs: [...serving, ...living].map(({ app }) => app),
       ms: READY_MS,
     }).catch((error: unknown) =>
       Promise.reject(new Error(`${String(error)}\n${tails(folder, 30)}\n${tails(dapr.logs, 10)}`)),
     );
   };
   await ready();
+  balancer?.backends.push(...apis.map((one) => one.url));
 
   const end = begun.move();
   return {
     engine: 'dapr',
     url,
+    apis: apis.length,
     sandboxUrl: sandbox.url,
     get hosts() {
       return members.map(({ app }) => app);
@@ -313,6 +342,20 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
       const member = members[index]!;
       members[index] = { ...member, sidecar: member.startSidecar() };
       await ready();
+    },
+    async endApi(index) {
+      const { url: address, app, sidecar } = apis[index]!;
+      const ended = terminated(app);
+      await waitUntil('the API is not ready', async () => app.exit() !== undefined || !(await isReady(apis[index]!)));
+      balancer?.backends.splice(balancer.backends.indexOf(address), 1);
+      const exit = await ended;
+      await sidecar.process.stop();
+      return exit;
+    },
+    async restartApi(index) {
+      apis[index] = await startApiMember(index, await freePort());
+      await ready();
+      balancer?.backends.push(apis[index].url);
     },
     neighbour: async (appId, resources) => ({
       ...dapr.neighbour(await dapr.reserve(), appId, resources),
