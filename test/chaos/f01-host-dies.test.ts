@@ -3,6 +3,7 @@ import { systemClock } from '../../src/platform/kernel/index.ts';
 import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
 import { testDatabase } from '../support/wire/database.ts';
 import { violationsOf } from '../support/processes/history.ts';
+import { msFrom, watchRecovery } from '../support/processes/recovery.ts';
 import { engines } from '../support/processes/service.ts';
 import { acceptedCount, comes, openCrowd, outOf, publishingOf, waveOf } from '../support/processes/wave.ts';
 import { settlesAlone } from '../support/processes/wave-fault.ts';
@@ -57,12 +58,17 @@ describe.each(engines)('kill of a host on the $name engine', ({ name, missing, s
       const at = performance.now();
       const underWay = Promise.all([editSome(crowd, { now: posts, later: [] }), crowd.askForCanary()]);
       await service.kill(index, { sidecar });
+      const recovery = await watchRecovery(database.sql, held);
       expect(heldNow).toBe(HELD);
       const acceptedAtKill = await acceptedCount(database.sql);
       if (name === 'embedded') await service.restart(index);
       const restartMs = Math.round(performance.now() - at);
       await settlesAlone(service, database.sql, crowd);
+      const settledAfterMs = Math.round(performance.now() - at);
+      const { claimsSettledAt, backlogNormalAt } = await recovery();
       await underWay;
+      // another host takes over; where there is none, the next start does
+      const takenOverFrom = name === 'embedded' ? at + restartMs : at;
       note({
         round,
         engine: name,
@@ -72,7 +78,9 @@ describe.each(engines)('kill of a host on the $name engine', ({ name, missing, s
         heldNow,
         ...(name === 'dapr' && { host: index, sidecar }),
         restartMs,
-        settledAfterMs: Math.round(performance.now() - at),
+        claimsSettledMs: msFrom(takenOverFrom, claimsSettledAt),
+        backlogNormalMs: msFrom(takenOverFrom, backlogNormalAt),
+        settledAfterMs,
       });
 
       const history = await crowd.history(database.sql);
