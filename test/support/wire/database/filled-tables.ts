@@ -20,9 +20,9 @@ function valueOf({ name, type, checks }: Column): string {
   const allowed = new RegExp(String.raw`\(${name} = (?:ANY \(ARRAY\[)?'([^']+)'`).exec(checks)?.[1];
   if (allowed !== undefined) return `'${allowed}'`;
   if (type === 'uuid') return 'gen_random_uuid()';
-  if (/\[\]$/.test(type)) return `'{}'::${type}`;
+  if (type.endsWith('[]')) return `'{}'::${type}`;
   if (/^(text|character varying)/.test(type)) return "'row ' || n";
-  if (/^json/.test(type)) return `'{}'::${type}`;
+  if (type.startsWith('json')) return `'{}'::${type}`;
   if (/^(date|timestamp)/.test(type)) return `(date '2026-01-01' + n)::${type}`;
   if (type === 'bytea') return "decode(md5(n::text), 'hex')";
   if (type === 'boolean') return 'n % 2 = 0';
