@@ -5,15 +5,10 @@ import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
 import { testDatabase } from '../support/wire/database.ts';
 import { violationsOf } from '../support/processes/history.ts';
 import { engines } from '../support/processes/service.ts';
-import {
-  abandoned,
-  acceptedCount,
-  comes,
-  openCrowd,
-  publishingOf,
-  allSettled,
-  waveOf,
-} from '../support/processes/wave.ts';
+import { abandoned, acceptedCount, comes, openCrowd, outOf, publishingOf, waveOf } from '../support/processes/wave.ts';
+import { settlesAlone } from '../support/processes/wave-fault.ts';
+import { editSome, limitTo, mixed } from '../support/processes/wave-mix.ts';
+import { WITH_BILLING } from '../support/worlds/billing.ts';
 
 // R17: SIGTERM in the middle of a wave. What is under way ends or is written as unconfirmed; nothing is lost, doubled
 // or left claimed.
@@ -30,20 +25,23 @@ const embedded = engines.find(({ name }) => name === 'embedded')!;
 
 describe.each(engines)('a drain on the $name engine', ({ name, missing, start }) => {
   (missing === undefined ? test : test.skip).each(rounds(50))(
-    `round $round of $of: SIGTERM in a wave of ${POSTS} posts ends the host by itself, and nothing is lost, doubled or left claimed [BO5, R17]${missing ? ` [skipped: ${missing}]` : ''}`,
+    `round $round of $of: SIGTERM in a wave of ${POSTS} posts ends the host by itself, and nothing is lost, doubled or left claimed [BO5, I1, I2, I3, I4, I5, I6, I7, I9, I10, I11, R17]${missing ? ` [skipped: ${missing}]` : ''}`,
     async ({ round }) => {
       await using database = await testDatabase();
-      await using service = await start({ database });
-      await using crowd = await openCrowd(service.url, { orgs: 10, channels: POSTS / 10 + HELD });
+      await using service = await start({ database, env: WITH_BILLING });
+      await using crowd = await openCrowd(service.url, { orgs: 10, channels: POSTS / 10 + HELD, plans: database.sql });
+      await crowd.plantCanary(database.sql);
       const [held, usual] = [crowd.channels.slice(0, HELD), crowd.channels.slice(HELD)];
 
       const from = systemClock.in(3_000 + POSTS * CREATE_MS);
       const before = new Date(from.getTime() - 1_500);
-      await crowd.post([
+      const wanted = [
         ...waveOf(held, HELD, before, { latencyMs: HELD_MS }),
         ...waveOf(held, HELD, from, { latencyMs: LATENCY_MS }),
-        ...waveOf(usual, POSTS, from, { latencyMs: LATENCY_MS }),
-      ]);
+        ...mixed(waveOf(usual, POSTS, from, { latencyMs: LATENCY_MS }), crowd),
+      ];
+      await limitTo(database.sql, crowd, wanted);
+      const posts = await crowd.post(wanted);
       expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
 
       const moment = 1 + random.pick(POSTS - 1);
@@ -53,6 +51,7 @@ describe.each(engines)('a drain on the $name engine', ({ name, missing, start })
         await comes(async () => (await acceptedCount(database.sql)) >= moment && (await sending()) === HELD, 120_000),
       ).toBe(true);
       const heldNow = await sending();
+      const underWay = Promise.all([editSome(crowd, { now: posts, later: [] }), crowd.askForCanary()]);
       const { ms, ...exit } = await service.end(index);
       const [acceptedAtEnd, left] = [await acceptedCount(database.sql), await abandoned(database.sql)];
       note({ round, engine: name, posts: POSTS, moment, exitMs: ms, heldNow, acceptedAtEnd });
@@ -61,14 +60,12 @@ describe.each(engines)('a drain on the $name engine', ({ name, missing, start })
       expect(left).toEqual({ publishing: 0, slots: 0, sending: 0 });
 
       await service.restart(index);
-      const settledAfterMs = await allSettled(database.sql).catch((error: unknown) =>
-        Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)),
-      );
+      const settledAfterMs = await settlesAlone(service, database.sql, crowd);
+      await underWay;
       note({ round, engine: name, settledAfterMs });
       const history = await crowd.history(database.sql);
       expect(violationsOf(history)).toEqual([]);
-      expect(history.posts.filter(({ state }) => state !== 'PUBLISHED')).toEqual([]);
-      expect(history.ledger.filter(({ accepted }) => accepted)).toHaveLength(POSTS + 2 * HELD);
+      expect(outOf(history)).toEqual({ published: POSTS + 2 * HELD, accepted: POSTS + 2 * HELD });
     },
     600_000,
   );

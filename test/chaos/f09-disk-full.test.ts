@@ -11,8 +11,11 @@ import { isFull, note, rounds } from '../support/processes/chaos.ts';
 import { violationsOf } from '../support/processes/history.ts';
 import { startEmbedded } from '../support/processes/service.ts';
 import { diskMissing, smallDisk } from '../support/processes/small-disk.ts';
-import { acceptedCount, allSettled, comes, openCrowd, waveOf } from '../support/processes/wave.ts';
+import { acceptedCount, comes, openCrowd, outOf, waveOf } from '../support/processes/wave.ts';
+import { settlesAlone } from '../support/processes/wave-fault.ts';
+import { editSome, limitTo, mixed } from '../support/processes/wave-mix.ts';
 import { testDatabase } from '../support/wire/database.ts';
+import { WITH_BILLING } from '../support/worlds/billing.ts';
 import { HEADS, picture } from '../support/worlds/samples.ts';
 
 // F9: disks are full in the middle of a wave, and have room again.
@@ -33,7 +36,7 @@ const Uploaded = z.object({ id: z.string(), path: z.string() });
 const film = (bytes: number) => [HEADS['mp4']!, Buffer.alloc(bytes)];
 
 withDisk.each(rounds(4))(
-  `round $round of $of: uploads and the log find their disks full: uploads are refused in words, and every post is out once${skipped}`,
+  `round $round of $of: uploads and the log find their disks full: uploads are refused in words, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I9, I10, I11]${skipped}`,
   async ({ round }) => {
     using uploads = smallDisk(8);
     using logs = smallDisk(8);
@@ -42,9 +45,10 @@ withDisk.each(rounds(4))(
     await using service = await startEmbedded({
       database,
       output,
-      env: { UPLOAD_FOLDER: join(uploads.folder, 'uploads') },
+      env: { ...WITH_BILLING, UPLOAD_FOLDER: join(uploads.folder, 'uploads') },
     });
-    await using crowd = await openCrowd(service.url, { orgs: 5, channels: POSTS / 10 });
+    await using crowd = await openCrowd(service.url, { orgs: 5, channels: POSTS / 10, plans: database.sql });
+    await crowd.plantCanary(database.sql);
     const [channel] = crowd.channels;
     const { client } = channel!;
     const png = await picture(20, 20);
@@ -53,10 +57,12 @@ withDisk.each(rounds(4))(
     const image = Uploaded.parse(kept.body);
 
     const from = systemClock.in(3_000 + POSTS * CREATE_MS);
-    await crowd.post([
-      ...waveOf(crowd.channels, POSTS, from, { latencyMs: LATENCY_MS }, OVER_MS),
+    const wanted = [
+      ...mixed(waveOf(crowd.channels, POSTS, from, { latencyMs: LATENCY_MS }, OVER_MS), crowd),
       { channel: channel!, due: new Date(from.getTime() + OVER_MS / 2), image: [{ ...image, alt: '' }] },
-    ]);
+    ];
+    await limitTo(database.sql, crowd, wanted);
+    const posts = await crowd.post(wanted);
     expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
     expect(await comes(async () => (await acceptedCount(database.sql)) > 0, 120_000)).toBe(true);
 
@@ -66,21 +72,26 @@ withDisk.each(rounds(4))(
         status: 503,
         body: { code: 'unavailable', message: 'The disk for uploads is full: nothing was kept' },
       });
-    await sleep(FULL_MS);
+    const tooMany = crowd.channels.map((one) => ({ channel: one, due: systemClock.in(FULL_MS) }));
+    const [refused] = await Promise.all([
+      crowd.post(tooMany),
+      editSome(crowd, { now: posts, later: posts }),
+      crowd.askForCanary(),
+      sleep(FULL_MS),
+    ]);
+    expect(refused.filter(({ status }) => status !== 402)).toEqual([]);
     const { pathname } = new URL(image.path);
     const read = await fetch(service.url + pathname);
     expect([read.status, Buffer.from(await read.arrayBuffer())]).toEqual([200, png]);
     for (const disk of [uploads, logs]) disk.empty();
     expect((await client.upload(film(MIB))).status).toBe(201);
 
-    const settledAfterMs = await allSettled(database.sql).catch((error: unknown) =>
-      Promise.reject(new Error(`${String(error)}\n${readFileSync(output, 'utf8').slice(-5_000)}`)),
-    );
+    const lastWords = () => readFileSync(output, 'utf8').slice(-5_000);
+    const settledAfterMs = await settlesAlone({ hosts: service.hosts, lastWords }, database.sql, crowd);
     note({ round, posts: crowd.created.length, settledAfterMs });
     const history = await crowd.history(database.sql);
     expect(violationsOf(history)).toEqual([]);
-    expect(history.posts.filter(({ state }) => state !== 'PUBLISHED')).toEqual([]);
-    expect(history.ledger.filter(({ accepted }) => accepted)).toHaveLength(POSTS + 1);
+    expect(outOf(history)).toEqual({ published: POSTS + 1, accepted: POSTS + 1 });
 
     // what was said meanwhile is lost, what is said now is read again
     const linesOfFailures = readFileSync(output, 'utf8').split('the disk of the uploads failed').length - 1;
@@ -96,7 +107,7 @@ withDisk.each(rounds(4))(
 const long = () => `<p>${randomBytes(4_500).toString('hex')}</p>`;
 
 withDisk.each(rounds(4))(
-  `round $round of $of: Postgres finds its disk full: creates are refused in words, and every post is out once${skipped}`,
+  `round $round of $of: Postgres finds its disk full: creates are refused in words, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I9, I10, I11]${skipped}`,
   async ({ round }) => {
     using disk = smallDisk(256);
     await using ledger = await testDatabase();
@@ -105,15 +116,21 @@ withDisk.each(rounds(4))(
       revive: true, // as `npm start` has it: a server that cannot write its log ends
       settings: { max_connections: '100', min_wal_size: '32MB', max_wal_size: '64MB' },
     });
-    await using service = await startEmbedded({ database: postgres, ledger });
+    await using service = await startEmbedded({ database: postgres, ledger, env: WITH_BILLING });
     await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
       async [Symbol.asyncDispose]() {
         await sql.end({ timeout: 1 });
       },
     });
-    await using crowd = await openCrowd(service.url, { orgs: 5, channels: POSTS / 10 });
+    await using crowd = await openCrowd(service.url, { orgs: 5, channels: POSTS / 10, plans: sql });
+    await crowd.plantCanary(sql);
+    const [filler] = crowd.channels;
     const from = systemClock.in(3_000 + POSTS * CREATE_MS);
-    await crowd.post(waveOf(crowd.channels, POSTS, from, { latencyMs: LATENCY_MS }, OVER_MS));
+    const wanted = mixed(waveOf(crowd.channels, POSTS, from, { latencyMs: LATENCY_MS }, OVER_MS), crowd);
+    // but of those who fill the disk
+    const limited = wanted.filter(({ channel }) => channel.client !== filler!.client);
+    await limitTo(sql, crowd, limited);
+    const posts = await crowd.post(wanted);
     expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
     expect(await comes(async () => (await acceptedCount(ledger.sql)) > 0, 120_000)).toBe(true);
 
@@ -124,18 +141,23 @@ withDisk.each(rounds(4))(
     // until the room that tables have within them is used up, too
     const isRefused = async () => {
       const [one] = await crowd.post([
-        { channel: crowd.channels[0]!, due: systemClock.in(FULL_MS), content: long(), latencyMs: LATENCY_MS },
+        { channel: filler!, due: systemClock.in(FULL_MS), content: long(), latencyMs: LATENCY_MS },
       ]);
       return one!.said!.includes('The database has no room left');
     };
     expect(await comes(isRefused, 60_000)).toBe(true);
+    const underWay = Promise.all([editSome(crowd, { now: posts, later: posts }), crowd.askForCanary()]);
     await sleep(FULL_MS);
     disk.empty();
 
-    const settledAfterMs = await allSettled(sql).catch((error: unknown) =>
-      Promise.reject(new Error(`${String(error)}\n${service.lastWords(60)}`)),
-    );
+    const settledAfterMs = await settlesAlone(service, sql, crowd);
+    await underWay;
     const refused = crowd.created.filter(({ status }) => status !== 201);
+    const channels = new Map(limited.map(({ channel }) => [channel.id, channel]));
+    const tooMany = await crowd.post(
+      [...channels.values()].map((channel) => ({ channel, due: systemClock.in(FULL_MS) })),
+    );
+    expect(tooMany.filter(({ status }) => status !== 402)).toEqual([]);
     note({ round, posts: crowd.created.length, refused: refused.map(({ said }) => said), settledAfterMs });
     expect(service.hosts[0]!.exit()).toBeUndefined();
     for (const { status, said } of refused) {
@@ -148,7 +170,10 @@ withDisk.each(rounds(4))(
     // of a server that has ended nobody knows whether it took them
     const created = history.created.map((one) => (one.status === 503 ? { ...one, status: 0 } : one));
     expect(violationsOf({ ...history, created })).toEqual([]);
-    expect(history.posts.filter(({ state }) => state !== 'PUBLISHED')).toEqual([]);
+    const { published, accepted } = outOf(history);
+    expect(published).toBe(accepted);
+    // all of them have come to an end, but the next ones of series
+    expect(history.posts.filter(({ state }) => state !== 'PUBLISHED' && state !== 'QUEUE')).toEqual([]);
   },
   600_000,
 );

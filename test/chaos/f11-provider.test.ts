@@ -6,7 +6,10 @@ import { testDatabase } from '../support/wire/database.ts';
 import type { LedgerRow } from '../support/processes/history/shape.ts';
 import { violationsOf } from '../support/processes/history.ts';
 import { engines } from '../support/processes/service.ts';
-import { comes, openCrowd, allSettled, type Wanted } from '../support/processes/wave.ts';
+import { acceptedCount, comes, openCrowd, outOf, type Wanted } from '../support/processes/wave.ts';
+import { settlesAlone } from '../support/processes/wave-fault.ts';
+import { editSome, limitTo, mixed } from '../support/processes/wave-mix.ts';
+import { WITH_BILLING } from '../support/worlds/billing.ts';
 
 // F10 and F11: a network that fails in every way it can, each on channels of its own, beside channels where all is
 // well.
@@ -36,32 +39,50 @@ const isPaused = (detail: string | null) => detail === 'paused';
 
 const [embedded] = engines;
 test.each(rounds(4))(
-  `round $round of $of: each provider failure ends in its declared outcome, publishes once at most, and delays no other post [I1, I2, I4, I6]`,
+  `round $round of $of: each provider failure ends in its declared outcome, publishes once at most, and delays no other post [I1, I2, I4, I5, I6, I7, I9, I10, I11]`,
   async ({ round }) => {
     await using database = await testDatabase();
     const { sql } = database;
-    await using service = await embedded!.start({ database });
-    await using crowd = await openCrowd(service.url, { orgs: 4, channels: kinds.length * EACH + WELL });
+    await using service = await embedded!.start({ database, env: WITH_BILLING });
+    const channels = kinds.length * EACH + WELL;
+    await using crowd = await openCrowd(service.url, { orgs: 4, channels, plans: sql });
+    await crowd.plantCanary(sql);
     const failing = crowd.channels.slice(WELL).map((channel, n) => ({ channel, kind: kinds[n % kinds.length]! }));
     const well = crowd.channels.slice(0, WELL);
 
     const due = systemClock.in(6_000);
     const behind = new Date(due.getTime() + 100);
-    const first = await crowd.post(
+    const wanted = [
       failing.map(({ channel, kind }): Wanted => ({ channel, due, settings: { ...FAULTS[kind]!.settings } })),
-    );
-    const second = await crowd.post(failing.map(({ channel }): Wanted => ({ channel, due: behind })));
-    const beside = await crowd.post(
-      well.flatMap((channel) =>
-        [0, 100, 200].map((later): Wanted => ({ channel, due: new Date(due.getTime() + later) })),
+      // what follows a post is done by channels where all is well
+      mixed(
+        failing.map(({ channel }): Wanted => ({ channel, due: behind })),
+        { channels: well },
       ),
-    );
+      mixed(
+        well.flatMap((channel) =>
+          [0, 100, 200].map((later): Wanted => ({ channel, due: new Date(due.getTime() + later) })),
+        ),
+        { channels: well },
+      ),
+    ] as const;
+    const all = wanted.flat();
+    await limitTo(sql, crowd, all);
+    const first = await crowd.post(wanted[0]);
+    const second = await crowd.post(wanted[1]);
+    const beside = await crowd.post(wanted[2]);
     expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
     const ids = (list: typeof first) => list.map(({ postId }) => postId!);
     const states = async (list: typeof first) =>
       sql<
         { id: string; state: string; detail: string | null }[]
       >`select id, state, detail from posts where id = any(${ids(list)}::uuid[])`;
+    const underWay = Promise.all([
+      crowd.post(crowd.channels.map((channel) => ({ channel, due: behind }))),
+      comes(async () => (await acceptedCount(sql)) > 0, 60_000).then(() =>
+        Promise.all([editSome(crowd, { now: first, later: second }), crowd.askForCanary()]),
+      ),
+    ]);
 
     // Others go out while a request that is never answered is still open.
     expect(await comes(async () => (await states(beside)).every(({ state }) => state === 'PUBLISHED'), 60_000)).toBe(
@@ -95,14 +116,14 @@ test.each(rounds(4))(
       });
     }
 
-    const settledAfterMs = await allSettled(sql).catch((error: unknown) =>
-      Promise.reject(new Error(`${String(error)}\n${service.lastWords()}`)),
-    );
+    const settledAfterMs = await settlesAlone(service, sql, crowd);
+    const [refusedPosts] = await underWay;
+    expect(refusedPosts.filter(({ status }) => status !== 402)).toEqual([]);
     note({ round, posts: crowd.created.length, settledAfterMs });
     expect(service.hosts[0]!.exit()).toBeUndefined();
     const history = await crowd.history(sql);
     expect(violationsOf(history)).toEqual([]);
-    expect(history.posts.filter(({ state }) => state !== 'PUBLISHED')).toEqual([]);
+    expect(outOf(history)).toEqual({ published: all.length, accepted: all.length });
 
     const rowsOf = (postId: string | undefined) =>
       history.ledger.filter(({ idempotencyKey }) => idempotencyKey === postId);
