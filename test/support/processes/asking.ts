@@ -79,9 +79,7 @@ export async function startAsking(url: string, sql: Database, clients: number): 
     const answer = isWorthIt ? await once() : first;
     if (answer.status < 200 || answer.status >= 300) {
       counts.failed += 1;
-      failures.push(
-        `${method} ${path}: ${first.status}, ${answer.status} ${answer.text.slice(0, 300)}`,
-      );
+      failures.push(`${method} ${path}: ${first.status}, ${answer.status} ${answer.text.slice(0, 300)}`);
     }
     return answer;
   }
