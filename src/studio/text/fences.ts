@@ -7,8 +7,11 @@ export interface FencedData {
   text: string;
 }
 
-/** Signs that show nothing, or turn the order of others around: a text can hide words behind them. */
-const UNSEEN = /[\p{Cf}\u034F]/gu;
+/**
+ * Signs that show nothing, or turn the order of others around: a text can hide words behind them. Not a joiner between
+ * two signs that are seen, which emoji and the words of some languages are made of.
+ */
+const UNSEEN = /(?!(?<=[\p{L}\p{M}\p{S}])[\u200C\u200D](?=[\p{L}\p{M}\p{S}]))[\p{Cf}\u034F]/gu;
 
 /** Writes data for a model between lines with a marker that is drawn for this call alone. */
 export function fenceData(data: Readonly<Record<string, unknown>>): FencedData {

@@ -4,7 +4,8 @@ import type { MediaRoom } from '../../library/media/index.ts';
 import type { AiPart } from '../../providers/registry/index.ts';
 import type { Channels } from '../../publishing/channels/index.ts';
 import { type AiCandidate, providerFailureOf, firstAnswer, type Models } from '../models/index.ts';
-import { dataOf, hashtagsOf, INSTRUCTIONS, mostTokens, purposeOf, type TextWish } from './actions.ts';
+import { hashtagsOf, INSTRUCTIONS, mostTokens, purposeOf, type TextWish } from './actions.ts';
+import { fenceData } from './fences.ts';
 import { limitOfChannel, type TextLimit } from './limits.ts';
 import { answered, type Asker, type PaidCallDeps, type Prompt, streamed } from './paid-call.ts';
 import { sumUp } from './summary.ts';
@@ -88,15 +89,15 @@ const contentOf = ({ content }: TextWish): string | undefined => content && cont
 /** `share`: of the limit, what the model is told: they count badly. */
 function promptOf({ wish, limit, picture }: Task, content: string | undefined, share = 1): Prompt {
   const { action } = wish;
-  const data = dataOf({
+  const { rule, text } = fenceData({
     content,
     ...(action === 'rewrite' && { tone: wish.tone, instructions: wish.instructions }),
     ...((action === 'translate' || action === 'alt_text') && { language: wish.language }),
     ...(limit && { limit: limit.words(share) }),
   });
   return {
-    instruction: INSTRUCTIONS[action],
-    turns: [{ role: 'user', parts: [{ type: 'text', text: data }, ...picture] }],
+    instruction: `${INSTRUCTIONS[action]}\n\n${rule}`,
+    turns: [{ role: 'user', parts: [{ type: 'text', text }, ...picture] }],
     maxTokens: mostTokens(wish),
   };
 }

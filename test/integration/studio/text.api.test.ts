@@ -27,7 +27,15 @@ const says = (...texts: string[]) => {
 const dataOf = ({ turns }: TextRequest) => {
   const [part] = turns[0]!.parts;
   if (part?.type !== 'text') throw new Error('no text came first');
-  return JSON.parse(part.text) as Record<string, string>;
+  return JSON.parse(part.text.split('\n')[1]!) as Record<string, string>; // between the lines of its fence
+};
+/** What the provider was told beside the rule of the fence, and the marker that this names and the data stand between. */
+const toldOf = ({ instruction, turns }: TextRequest) => {
+  const [part] = turns[0]!.parts;
+  const [, marker] = /^BEGIN (\w{16})\n.*\nEND \1$/.exec(part?.type === 'text' ? part.text : '') ?? [];
+  const [told, rule] = instruction!.split('\n\n');
+  expect(rule).toContain(`between the lines "BEGIN ${marker}" and "END ${marker}"`);
+  return { told, marker };
 };
 async function channel(providerId: string): Promise<string> {
   const id = newId();
@@ -52,7 +60,8 @@ describe('POST /ai/text', () => {
       status: 200,
       body: { content: 'Good day', providerId: 'acme', model: 'a-model' },
     });
-    expect(acme.asked).toMatchObject([{ model: 'acme-1', instruction: INSTRUCTIONS[wish.action] }]);
+    expect(acme.asked).toMatchObject([{ model: 'acme-1' }]);
+    expect(toldOf(acme.asked[0]!).told).toBe(INSTRUCTIONS[wish.action]);
     expect(dataOf(acme.asked[0]!)).toEqual({ content: 'Hello & all', ...data });
   });
 
@@ -62,9 +71,11 @@ describe('POST /ai/text', () => {
     const sent = ['rewrite', 'shorten', 'hashtags'].map((action) => ({ action, content }));
     says('Done', 'Done', '#done');
     for (const wish of sent) expect((await post(wish)).status).toBe(200);
-    expect(acme.asked.map(({ instruction }) => instruction)).toEqual(
+    const told = acme.asked.map(toldOf);
+    expect(told.map((one) => one.told)).toEqual(
       (['rewrite', 'shorten', 'hashtags'] as const).map((action) => INSTRUCTIONS[action]),
     );
+    expect(new Set(told.map(({ marker }) => marker)).size).toBe(3); // drawn for each call
     for (const request of acme.asked) {
       expect(request.turns).toHaveLength(1);
       expect(request.turns[0]).toMatchObject({ role: 'user', parts: [{ type: 'text' }] });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { INSTRUCTIONS } from '../../../src/studio/text/actions.ts';
+import { fenceData } from '../../../src/studio/text/fences.ts';
 import { type ChatServer, startChatServer } from '../../support/peers/chat-server.ts';
 import { type SignedUp, testApp, type TestApp } from '../../support/worlds/app.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
@@ -49,10 +50,13 @@ describe('POST /ai/text by OpenAI', () => {
     const [{ body, headers, tokens }] = chat.charged as [ChatServer['charged'][number]];
     expect(headers.authorization).toBe(`Bearer ${KEY}`);
     expect(body.messages.map(({ role }) => role)).toEqual([expect.stringMatching(/^(system|developer)$/), 'user']);
-    expect(body.messages[0]!.content).toBe(INSTRUCTIONS.translate);
     const said = JSON.stringify(body.messages[1]!.content);
-    const [, data] = /^(?:\[\{.*?"text":)?("\{.*\}")/.exec(said)!;
-    expect(JSON.parse(JSON.parse(data!) as string)).toEqual({ content, language: 'German' });
+    const [, text] = /^(?:\[\{.*?"text":)?("BEGIN .*?[^\\]")/.exec(said)!;
+    const [begin, data] = (JSON.parse(text!) as string).split('\n');
+    expect(body.messages[0]!.content).toBe(
+      `${INSTRUCTIONS.translate}\n\n${fenceData({}).rule.replaceAll(/(BEGIN|END) \w+/g, `$1 ${begin!.slice(6)}`)}`,
+    );
+    expect(JSON.parse(data!)).toEqual({ content, language: 'German' });
     expect(await settlements()).toMatchObject([
       { micros: Math.ceil(10 * 0.75 + tokens * 4.5), source: 'price_table', marked: false },
     ]);
