@@ -4,13 +4,14 @@ import { openDatabase } from '../../src/platform/db/index.ts';
 import { systemClock } from '../../src/platform/kernel/index.ts';
 import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
 import { testDatabase } from '../support/wire/database.ts';
+import { unjudgedIn } from '../support/processes/history/matter.ts';
 import { violationsOf } from '../support/processes/history.ts';
 import { startOwnPostgres } from '../support/processes/own-postgres.ts';
 import { startEmbedded } from '../support/processes/service.ts';
+import { startThirdParties } from '../support/processes/third-parties/start.ts';
 import { acceptedCount, comes, openCrowd, outOf, waveOf } from '../support/processes/wave.ts';
 import { settlesAlone } from '../support/processes/wave-fault.ts';
 import { editSome, limitTo, mixed } from '../support/processes/wave-mix.ts';
-import { WITH_BILLING } from '../support/worlds/billing.ts';
 
 // F5: the product's Postgres stops at once in the middle of a wave and comes back. The network's ledger is in another
 // server, which stays.
@@ -23,20 +24,23 @@ const CREATE_MS = 20;
 const random = chance('f05');
 
 test.each(rounds(10))(
-  `round $round of $of: Postgres stops at once ${STOPS} times in a wave of ${POSTS} posts, and nothing acknowledged is lost or sent twice [I1, I2, I3, I4, I5, I6, I7, I9, I10, I11, R1, R2, R4, R8]`,
+  `round $round of $of: Postgres stops at once ${STOPS} times in a wave of ${POSTS} posts, and nothing acknowledged is lost or sent twice [I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, R1, R2, R4, R8]`,
   async ({ round }) => {
     await using ledger = await testDatabase();
     await using postgres = await startOwnPostgres();
-    await using service = await startEmbedded({ database: postgres, ledger, env: WITH_BILLING });
+    await using thirdParties = await startThirdParties();
+    await using service = await startEmbedded({ database: postgres, ledger, env: thirdParties.env });
     await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
       async [Symbol.asyncDispose]() {
         await sql.end({ timeout: 1 });
       },
     });
-    await using crowd = await openCrowd(service.url, { orgs: 10, channels: CHANNELS, plans: sql });
+    await thirdParties.record(sql);
+    await using crowd = await openCrowd(service.url, { orgs: 10, channels: CHANNELS, plans: sql, thirdParties });
+    await thirdParties.open(service.url, sql);
+    await crowd.plantCanary(sql);
 
     const from = systemClock.in(3_000 + POSTS * CREATE_MS);
-    await crowd.plantCanary(sql);
     const wanted = mixed(waveOf(crowd.channels, POSTS, from, { latencyMs: LATENCY_MS }), crowd);
     await limitTo(sql, crowd, wanted);
     const posts = await crowd.post(wanted);
@@ -46,10 +50,11 @@ test.each(rounds(10))(
       (a, b) => a - b,
     );
     const underWay: Promise<void>[] = [];
-    for (const moment of moments) {
+    for (const [n, moment] of moments.entries()) {
       expect(await comes(async () => (await acceptedCount(ledger.sql)) >= moment, 120_000)).toBe(true);
       const accepted = await acceptedCount(ledger.sql);
       underWay.push(editSome(crowd, { now: posts, later: [] }), crowd.askForCanary());
+      if (n === 0) thirdParties.begin(service.url);
       await postgres.stopAtOnce();
       const downMs = 500 + random.pick(isFull ? 6_500 : 2_500);
       await sleep(downMs);
@@ -58,11 +63,12 @@ test.each(rounds(10))(
     }
     const settledAfterMs = await settlesAlone(service, sql, crowd);
     await Promise.all(underWay);
+    await thirdParties.end();
     note({ round, posts: POSTS, settledAfterMs });
     expect(service.hosts[0]!.exit()).toBeUndefined();
 
     const history = await crowd.history(sql, ledger.sql);
-    expect(violationsOf(history)).toEqual([]);
+    expect([violationsOf(history), unjudgedIn(history)]).toEqual([[], []]);
     expect(outOf(history)).toEqual({ published: POSTS, accepted: POSTS });
   },
   900_000,

@@ -8,6 +8,7 @@ import { chance, isFull, rounds } from '../support/processes/chaos.ts';
 import { brokenFor, type Fault, type FaultProxy, startFaultProxy } from '../support/processes/fault-proxy.ts';
 import { startEmbedded, type Wire } from '../support/processes/service.ts';
 import { brokenBy, testOnDapr, type Wave, wholeOf } from '../support/processes/wave-fault.ts';
+import { startThirdParties } from '../support/processes/third-parties/start.ts';
 import { comes } from '../support/processes/wave.ts';
 import { testDatabase } from '../support/wire/database.ts';
 import { eventually } from '../support/wire/eventually.ts';
@@ -130,7 +131,7 @@ const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 const random = chance('f07');
 
 (hasRedis ? test : test.skip).each(rounds(8))(
-  'round $round of $of: the wires to Postgres and to Redis are cut in every way, and every post is out once [I1, I2, I3, I4, I6, I7, I9, I10, I11, R1, R2, R4]',
+  'round $round of $of: the wires to Postgres and to Redis are cut in every way, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, R1, R2, R4]',
   async () => {
     await using database = await testDatabase();
     await using redis = (await startRedis())!;
@@ -138,15 +139,17 @@ const random = chance('f07');
     await using toPostgres = await startFaultProxy(Number(target.port));
     await using toRedis = await startFaultProxy(Number(new URL(redis.url).port));
     target.host = `127.0.0.1:${toPostgres.port}`;
+    await using thirdParties = await startThirdParties();
     await using service = await startEmbedded({
       database: { url: target.href },
       ledger: database,
-      env: { REDIS_URL: `redis://127.0.0.1:${toRedis.port}` },
+      env: { ...thirdParties.env, REDIS_URL: `redis://127.0.0.1:${toRedis.port}` },
     });
     const outcome = await brokenBy({
       service,
       sql: database.sql,
       random,
+      thirdParties,
       wave: WAVE,
       breaks: () => Promise.all([cutEach(toPostgres, CUTS), cutEach(toRedis, CUTS)]),
     });

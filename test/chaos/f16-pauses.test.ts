@@ -8,9 +8,9 @@ import { startEmbeddedPostgres } from '../../src/platform/db/embedded/index.ts';
 import { openDatabase } from '../../src/platform/db/index.ts';
 import { chance, rounds } from '../support/processes/chaos.ts';
 import { startEmbedded } from '../support/processes/service.ts';
+import { startThirdParties } from '../support/processes/third-parties/start.ts';
 import { brokenBy, WHOLE } from '../support/processes/wave-fault.ts';
 import { testDatabase } from '../support/wire/database.ts';
-import { WITH_BILLING } from '../support/worlds/billing.ts';
 import { startRedis } from '../support/wire/services.ts';
 
 // F16: the service, Postgres and Redis each stand still for five seconds in the middle of a wave.
@@ -43,7 +43,7 @@ async function pause(pids: readonly number[]): Promise<void> {
 (hasRedis ? test : test.skip).each(
   rounds(3).flatMap(({ round, of }) => ['service', 'Postgres', 'Redis'].map((what) => ({ what, round, of }))),
 )(
-  'round $round of $of: $what stands still for five seconds, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I9, I10, I11, R1, R2, R4]',
+  'round $round of $of: $what stands still for five seconds, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, R1, R2, R4]',
   async ({ what, round }) => {
     await using ledger = await testDatabase();
     await using postgres = await startEmbeddedPostgres({
@@ -51,10 +51,11 @@ async function pause(pids: readonly number[]): Promise<void> {
       settings: { max_connections: '100' },
     });
     await using redis = (await startRedis())!;
+    await using thirdParties = await startThirdParties();
     await using service = await startEmbedded({
       database: postgres,
       ledger,
-      env: { ...WITH_BILLING, REDIS_URL: redis.url },
+      env: { ...thirdParties.env, REDIS_URL: redis.url },
     });
     await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
       async [Symbol.asyncDispose]() {
@@ -64,7 +65,7 @@ async function pause(pids: readonly number[]): Promise<void> {
     const pids = () =>
       what === 'service' ? [service.hosts[0]!.pid] : treeOf(what === 'Postgres' ? postgres.pid : redis.pid);
     expect(
-      await brokenBy({ service, sql, ledger: ledger.sql, random, isLimited: true, breaks: () => pause(pids()) }),
+      await brokenBy({ service, sql, ledger: ledger.sql, random, thirdParties, breaks: () => pause(pids()) }),
     ).toEqual(WHOLE);
   },
   600_000,

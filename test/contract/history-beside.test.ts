@@ -11,6 +11,7 @@ import {
   forged,
   good,
   invariants,
+  mail,
   noted,
   row,
 } from '../support/processes/history/sample.ts';
@@ -84,7 +85,10 @@ describe('the checker of histories, of what lies beside posts', () => {
       'a question about another organization that nobody answered',
       { canary: { ...canary, asked: [{ what: 'GET', status: 0, refusal: 404 }] } },
     ],
-    ['a mail that arrives and is opened', { mails: [{ id: 'mail', seen: ['queued', 'sent', 'opened', 'bounced'] }] }],
+    [
+      'a mail that arrives and is opened',
+      { mails: [mail({ seen: ['queued', 'sent', 'opened', 'bounced'], told: ['delivered', 'bounced', 'opened'] })] },
+    ],
   ])('takes %s', (_, more) => expect(violationsOf({ ...good, ...more })).toEqual([]));
 
   test.each<[string, string, Partial<History>]>([
@@ -216,7 +220,12 @@ describe('the checker of histories, of what lies beside posts', () => {
     ],
     ['I10', 'a series that does not go on', { created: forged.created({ recurs: true }) }],
     ['I11', 'a host that was started again by hand', { hands: ['host 1 was started again'] }],
-    ['I12', 'a mail that is on its way again', { mails: [{ id: 'mail', seen: ['queued', 'opened', 'delivered'] }] }],
-    ['I12', 'a mail that is opened after it has come back', { mails: [{ id: 'mail', seen: ['bounced', 'clicked'] }] }],
+    ['I12', 'a mail that is on its way again', { mails: [mail({ seen: ['queued', 'opened', 'delivered'] })] }],
+    ['I12', 'a mail that is opened after it has come back', { mails: [mail({ seen: ['bounced', 'clicked'] })] }],
+    [
+      'I12',
+      'a mail whose event was taken and lost',
+      { mails: [mail({ seen: ['queued', 'sent'], told: ['delivered'] })] },
+    ],
   ])('%s: refuses %s', (invariant, _, more) => expect(invariants(more)).toEqual([invariant]));
 });

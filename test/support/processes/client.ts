@@ -57,6 +57,26 @@ async function sendFile(url: string, headers: Record<string, string>, pieces: It
   return { status: response.statusCode ?? 0, body: JSON.parse(await readText(response)) as unknown };
 }
 
+/** A person with an org, and a session. */
+type Person = Pick<ServiceClient, 'email' | 'own'>;
+/** Where mail is on: answers the code of the activation mail to an address. */
+export type ActivationCodes = (email: string) => Promise<string>;
+
+/** Registers a person and an org at a running product. */
+export async function registerAt(url: string, name: string, codeTo?: ActivationCodes): Promise<Person> {
+  const email = `person-${randomBytes(6).toString('hex')}@example.com`;
+  const Tokens = z.object({ accessToken: z.string() });
+  const password = randomBytes(12).toString('hex');
+  const register = { provider: 'LOCAL', email, password, company: name, returnToken: true };
+  const toActivate = z.object({ activate: z.literal(true) });
+  const registered = await asked(`${url}/auth/register`, codeTo ? toActivate : Tokens, {}, { body: register });
+  const activated = async () =>
+    asked(`${url}/auth/activate`, Tokens, {}, { body: { code: await codeTo!(email), returnToken: true } });
+  const { accessToken: auth } = 'activate' in registered ? await activated() : registered;
+  const session = { auth };
+  return { email, own: (path, answer, sent = {}) => asked(url + path, answer, session, sent) };
+}
+
 /**
  * Registers a person and an org at a running product, and makes an API key. `registered`: where billing is on it gives
  * the org a plan with an API.
@@ -65,25 +85,17 @@ export async function signUpAt(
   url: string,
   name = 'Acme',
   registered: (email: string) => Promise<void> = async () => {},
+  codeTo?: ActivationCodes,
 ): Promise<ServiceClient> {
-  const email = `person-${randomBytes(6).toString('hex')}@example.com`;
-  const { accessToken } = await asked(
-    `${url}/auth/register`,
-    z.object({ accessToken: z.string() }),
-    {},
-    { body: { provider: 'LOCAL', email, password: randomBytes(12).toString('hex'), company: name, returnToken: true } },
-  );
+  const { email, own } = await registerAt(url, name, codeTo);
   await registered(email);
-  const session = { auth: accessToken };
-  const { plaintext } = await asked(`${url}/user/api-keys`, z.object({ plaintext: z.string() }), session, {
-    body: { name: 'test' },
-  });
+  const { plaintext } = await own('/user/api-keys', z.object({ plaintext: z.string() }), { body: { name: 'test' } });
   const api = { authorization: plaintext };
   return {
     url,
     email,
     key: plaintext,
-    own: (path, answer, sent = {}) => asked(url + path, answer, session, sent),
+    own,
     api: (path, answer, sent = {}) => asked(url + path, answer, api, sent),
     ask: (path, { method, body } = {}) =>
       call(method ?? (body === undefined ? 'GET' : 'POST'), url + path, { headers: api, body, timeoutMs: 60_000 }),

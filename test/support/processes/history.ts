@@ -4,6 +4,7 @@ import {
   acknowledged,
   groupBy,
   type History,
+  type Invariant,
   isUnknown,
   type LedgerRow,
   publishing,
@@ -21,23 +22,24 @@ import { followedOnce, meantOf, nothingMissing } from './history/writes.ts';
 const SLACK_MS = 3;
 const ATTEMPTS = 3;
 
+/** Who judges each invariant. */
+const JUDGES: Readonly<Record<Invariant, (history: History) => Violation[]>> = {
+  I1: nothingLost,
+  I2: acceptedOnce,
+  I3: inOrder,
+  I4: noneEarly,
+  I5: withinLimits,
+  I6: delivered,
+  I7: followedOnce,
+  I8: moneyAddsUp,
+  I9: keptApart,
+  I10: nothingMissing,
+  I11: withoutHands,
+  I12: mailsForward,
+};
+
 /** Everything in a history that must not be there; an empty list is a good history. */
-export function violationsOf(history: History): Violation[] {
-  return [
-    ...nothingLost(history), // I1
-    ...acceptedOnce(history), // I2
-    ...inOrder(history), // I3
-    ...noneEarly(history), // I4
-    ...withinLimits(history), // I5
-    ...delivered(history), // I6
-    ...followedOnce(history), // I7
-    ...moneyAddsUp(history), // of payments, where there are any
-    ...keptApart(history), // I9
-    ...nothingMissing(history), // I10
-    ...withoutHands(history), // I11
-    ...mailsForward(history), // of mails that were looked at more than once
-  ];
-}
+export const violationsOf = (history: History): Violation[] => Object.values(JUDGES).flatMap((judge) => judge(history));
 
 /** I1: every acknowledged post has come to an end that its network agrees with. */
 function nothingLost(history: History): Violation[] {

@@ -3,12 +3,13 @@ import type { Database } from '../../../src/platform/db/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
 import { type Chance, chance, isFull, note, rounds } from './chaos.ts';
 import { violationsOf } from './history.ts';
+import { unjudgedIn } from './history/matter.ts';
 import type { Created } from './history/shape.ts';
 import { engines, type Service, type ServiceOptions } from './service.ts';
 import { acceptedCount, allSettled, comes, type Crowd, openCrowd, outOf, type Wanted, waveOf } from './wave.ts';
 import { editSome, limitTo, mixed } from './wave-mix.ts';
+import { startThirdParties, type ThirdParties } from './third-parties/start.ts';
 import { testDatabase } from '../wire/database.ts';
-import { WITH_BILLING } from '../worlds/billing.ts';
 
 /** Posts that fall due while something breaks, ten on each channel. */
 export interface Wave {
@@ -35,9 +36,9 @@ interface WaveFault {
   sql: Database;
   ledger?: Database;
   random: Chance;
+  /** Those who the service was started with. Each organization may make as many posts as the wave has. */
+  thirdParties: ThirdParties;
   wave?: Wave;
-  /** Billing is on, and each organization may make as many posts as the wave has. */
-  isLimited?: boolean;
   /** What breaks once the network has some of the posts, and is whole again at its end. */
   breaks: () => Promise<unknown>;
 }
@@ -45,6 +46,8 @@ interface WaveFault {
 /** What is not as it must be of the history, and posts that are not out; a thread is one. */
 interface Outcome {
   violations: unknown;
+  /** Invariants that the history gave nothing to judge. */
+  unjudged: readonly string[];
   created: number;
   published: number;
   accepted: number;
@@ -54,6 +57,7 @@ interface Outcome {
 /** Nothing is lost, doubled or early, and no process has ended. */
 export const wholeOf = ({ posts, later }: Wave): Outcome => ({
   violations: [],
+  unjudged: [],
   created: posts + later,
   published: posts + later,
   accepted: posts + later,
@@ -67,24 +71,22 @@ export async function brokenBy({
   sql,
   ledger = sql,
   random,
+  thirdParties,
   wave = WAVE,
-  isLimited = false,
   breaks,
 }: WaveFault): Promise<Outcome> {
   const { posts, overMs, before, later, laterMs, leadMs = 3_000 + (posts + later) * CREATE_MS } = wave;
-  await using crowd = await openCrowd(service.url, {
-    orgs: 10,
-    channels: posts / 10,
-    plans: isLimited ? sql : undefined,
-  });
+  await thirdParties.record(sql);
+  await using crowd = await openCrowd(service.url, { orgs: 10, channels: posts / 10, plans: sql, thirdParties });
+  await thirdParties.open(service.url, sql);
+  await crowd.plantCanary(sql);
   const from = systemClock.in(leadMs);
   const settings = { latencyMs: LATENCY_MS };
-  await crowd.plantCanary(sql);
   const wanted = [
     ...mixed(waveOf(crowd.channels, posts, from, settings, overMs), crowd),
     ...waveOf(crowd.channels, later, new Date(from.getTime() + laterMs), settings),
   ];
-  if (isLimited) await limitTo(sql, crowd, wanted);
+  await limitTo(sql, crowd, wanted);
   const answers = await crowd.post(wanted);
   const isLater = ({ due }: Created) => due.getTime() >= from.getTime() + laterMs;
   const [now, behind] = [answers.filter((one) => !isLater(one)), answers.filter(isLater)];
@@ -93,19 +95,18 @@ export async function brokenBy({
     throw new Error(`The wave did not begin\n${service.lastWords()}`);
   const at = performance.now();
   const tooMany = crowd.channels.map((channel): Wanted => ({ channel, due: new Date(from.getTime() + laterMs) }));
-  const underWay = Promise.all([
-    editSome(crowd, { now, later: behind }),
-    crowd.askForCanary(),
-    ...(isLimited ? [crowd.post(tooMany)] : []),
-  ]);
+  const underWay = Promise.all([editSome(crowd, { now, later: behind }), crowd.askForCanary(), crowd.post(tooMany)]);
+  thirdParties.begin(service.url);
   await breaks();
   const brokenMs = Math.round(performance.now() - at);
   const settledAfterMs = await settlesAlone(service, sql, crowd);
   await underWay;
+  await thirdParties.end();
   note({ engine: service.engine, posts: posts + later, moment, brokenMs, settledAfterMs });
   const history = await crowd.history(sql, ledger);
   return {
     violations: violationsOf(history),
+    unjudged: unjudgedIn(history),
     created: crowd.created.filter(({ status }) => status === 201).length,
     ...outOf(history),
     gone: service.hosts.filter((host) => host.exit() !== undefined).length,
@@ -119,7 +120,7 @@ export async function brokenBy({
 export async function settlesAlone(
   service: Pick<Service, 'hosts' | 'lastWords'>,
   sql: Database,
-  crowd: Pick<Crowd, 'hand'>,
+  crowd: Pick<Crowd, 'hand' | 'letAlone'>,
 ): Promise<number> {
   const before = [...service.hosts];
   const gone = new Set(before.filter((host) => host.exit())); // by the fault, and nobody starts them again
@@ -129,11 +130,12 @@ export async function settlesAlone(
   for (const [n, host] of service.hosts.entries())
     if (host !== before[n]) crowd.hand(`host ${n + 1} was started again`);
     else if (host.exit() && !gone.has(host)) crowd.hand(`host ${n + 1} has ended`);
+  crowd.letAlone();
   return ms;
 }
 
 /** What a wave shows, however it is broken: the invariants, none lost, none doubled, none early or out of order. */
-const SHOWN = '[I1, I2, I3, I4, I5, I6, I7, I9, I10, I11, R1, R2, R4]';
+const SHOWN = '[I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, R1, R2, R4]';
 
 interface DaprFault extends Pick<ServiceOptions, 'hosts' | 'between'> {
   /** Seeds the draws: `f03`. */
@@ -154,13 +156,14 @@ export function testOnDapr({ name, most, title, hosts = 2, wave = WAVE, breaks, 
     `round $round of $of: ${title}, and every post is out once ${SHOWN}${dapr.missing ? ` [skipped: ${dapr.missing}]` : ''}`,
     async () => {
       await using database = await testDatabase();
-      await using service = await dapr.start({ database, hosts, env: WITH_BILLING, ...options });
+      await using thirdParties = await startThirdParties();
+      await using service = await dapr.start({ database, hosts, env: thirdParties.env, ...options });
       const broken = await brokenBy({
         service,
         sql: database.sql,
         random,
+        thirdParties,
         wave,
-        isLimited: true,
         breaks: () => breaks(service, random),
       });
       expect(broken).toEqual(wholeOf(wave));

@@ -7,6 +7,7 @@ import { ledgerOf, rowsOf, writtenIn } from './history/rows.ts';
 import type { Created, Edited, History, Hook, LimitStep, ReceivedHook } from './history/shape.ts';
 import { type Receiver, startReceiver } from '../wire/receiver.ts';
 import { SIGNING_SECRET } from './service.ts';
+import type { ThirdParties } from './third-parties/start.ts';
 
 // A load as many clients make it, over the public API only, with a record of every answer.
 
@@ -42,6 +43,8 @@ interface CrowdSize {
   answeredLate?: number;
   /** Where billing is on: the product's database, in which each organization gets a plan. */
   plans?: Database | undefined;
+  /** Those who the product was started with; where they send mail, people activate their accounts. */
+  thirdParties?: Pick<ThirdParties, 'codeTo' | 'read'> | undefined;
 }
 export interface Crowd extends AsyncDisposable {
   readonly channels: readonly Channel[];
@@ -58,6 +61,8 @@ export interface Crowd extends AsyncDisposable {
   limit(step: LimitStep): void;
   /** Notes what was done for the product once the fault was over. */
   hand(what: string): void;
+  /** Notes that the product was watched until all had come to an end. */
+  letAlone(): void;
   /** All that is known, for the checker. `ledger` is the database of the sandbox when it is another one. */
   history(sql: Database, ledger?: Database): Promise<History>;
 }
@@ -78,7 +83,7 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>):
  */
 export async function openCrowd(
   url: string,
-  { orgs, channels: wanted, answeredLate = 0, plans }: CrowdSize,
+  { orgs, channels: wanted, answeredLate = 0, plans, thirdParties }: CrowdSize,
 ): Promise<Crowd> {
   await using begun = new AsyncDisposableStack();
   const received: ReceivedHook[] = [];
@@ -100,7 +105,7 @@ export async function openCrowd(
   await eachOf(
     Array.from({ length: orgs }, (_, n) => n),
     async (n) => {
-      const client = await signUpAt(url, `Org ${n}`, plans && planIn(plans));
+      const client = await signUpAt(url, `Org ${n}`, plans && planIn(plans), thirdParties?.codeTo);
       const mine: Channel[] = [];
       for (let c = n; c < wanted; c += orgs) {
         const account = `org-${n}-channel-${c}`;
@@ -171,6 +176,7 @@ export async function openCrowd(
   const edited: Edited[] = [];
   const limits: LimitStep[] = [];
   const hands: string[] = [];
+  let isLetAlone = false;
   let canary: Awaited<ReturnType<typeof plantCanary>> | undefined;
   const end = begun.move();
   return {
@@ -198,7 +204,7 @@ export async function openCrowd(
       return one;
     },
     async plantCanary(sql) {
-      canary = await plantCanary(url, sql, `${receiver.url}/canary`);
+      canary = await plantCanary(url, sql, `${receiver.url}/canary`, thirdParties?.codeTo);
     },
     async askForCanary() {
       const [{ client, id }] = channels as [Channel];
@@ -206,6 +212,7 @@ export async function openCrowd(
     },
     limit: (step) => void limits.push(step),
     hand: (what) => void hands.push(what),
+    letAlone: () => void (isLetAlone = true),
     async post(list) {
       const byChannel = Map.groupBy(list, ({ channel }) => channel.id);
       const answers: Created[] = [];
@@ -216,6 +223,8 @@ export async function openCrowd(
     },
     async history(sql, ledger = sql) {
       const ids = (list: readonly { id: string }[]) => list.map(({ id }) => id);
+      const { money, ...rows } = await rowsOf(sql, canary?.orgId);
+      const { mails = [], ...payments } = (await thirdParties?.read(sql)) ?? {};
       return {
         created,
         edited,
@@ -223,9 +232,12 @@ export async function openCrowd(
         received,
         limits,
         hands,
+        isLetAlone,
         deploymentSecret: SIGNING_SECRET,
         ledger: await ledgerOf(ledger),
-        ...(await rowsOf(sql, canary?.orgId)),
+        ...rows,
+        money: { ...money, ...payments },
+        mails,
         canary: await canary?.read(),
         written: [
           ...(await writtenIn(sql, 'channels', ids(channels))),

@@ -88,13 +88,22 @@ const RANKS: Readonly<Record<string, number>> = {
   bounced: 5,
   complained: 5,
 };
-/** I12: the status of a mail goes forward only. */
-export const mailsForward = ({ mails }: Pick<History, 'mails'>): Violation[] =>
-  mails.flatMap(({ id, seen }) =>
-    seen.flatMap((status, n) => {
-      const last = seen[n - 1];
-      return last !== undefined && last !== status && !(RANKS[status]! > RANKS[last]!)
-        ? [say('I12')(`the mail ${id} was ${last}, and is ${status}`)]
-        : [];
-    }),
-  );
+/** I12: the status of a mail goes forward only, and is as far as what its provider told of it. */
+export const mailsForward = ({ mails }: Pick<History, 'mails'>): Violation[] => {
+  const broken = say('I12');
+  const isFurther = (status: string, than: string) => RANKS[status]! > RANKS[than]!;
+  return mails.flatMap(({ id, seen, told }) => {
+    const is = seen.at(-1)!;
+    return [
+      ...seen.flatMap((status, n) => {
+        const last = seen[n - 1];
+        return last !== undefined && last !== status && !isFurther(status, last)
+          ? [broken(`the mail ${id} was ${last}, and is ${status}`)]
+          : [];
+      }),
+      ...told
+        .filter((status) => isFurther(status, is))
+        .map((status) => broken(`the mail ${id} is ${status}, and is called ${is}`)),
+    ];
+  });
+};

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Database } from '../../../../src/platform/db/index.ts';
 import { systemClock } from '../../../../src/platform/kernel/index.ts';
-import { createdId, postBody, type ServiceClient, signUpAt } from '../client.ts';
+import { type ActivationCodes, createdId, postBody, type ServiceClient, signUpAt } from '../client.ts';
 import { subscribe } from '../../worlds/billing.ts';
 import type { Canary } from './shape.ts';
 
@@ -26,8 +26,13 @@ export const planIn = (sql: Database) => async (email: string) => {
 };
 
 /** Signs up an organization with a channel, a webhook to `hookUrl`, a draft and a post that is due in a week. */
-export async function plantCanary(url: string, sql: Database, hookUrl: string): Promise<Planted> {
-  const client = await signUpAt(url, 'Takes no part', planIn(sql));
+export async function plantCanary(
+  url: string,
+  sql: Database,
+  hookUrl: string,
+  codeTo?: ActivationCodes,
+): Promise<Planted> {
+  const client = await signUpAt(url, 'Takes no part', planIn(sql), codeTo);
   const channel = await client.own('/integrations/social-connect/sandbox', z.object({ id: z.string() }), {
     body: { fields: { name: ACCOUNT }, allowPreview: true },
   });

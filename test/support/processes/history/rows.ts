@@ -7,7 +7,7 @@ import type { Counter, DeliveryRow, FollowUpRow, History, LedgerRow, Money, Post
 export async function rowsOf(
   sql: Database,
   canaryId: string | undefined,
-): Promise<Pick<History, 'posts' | 'deliveries' | 'followUps' | 'counters' | 'money' | 'mails'>> {
+): Promise<Pick<History, 'posts' | 'deliveries' | 'followUps' | 'counters' | 'money'>> {
   const others = () => sql`org_id is distinct from ${canaryId ?? null}::uuid`;
   return {
     posts: await sql<PostRow[]>`
@@ -26,7 +26,6 @@ export async function rowsOf(
       select post_id as "postId", kind, state, release_id as "releaseId" from post_follow_ups where ${others()}`,
     counters: await countersOf(sql),
     money: await moneyOf(sql),
-    mails: await sql<{ id: string; seen: string[] }[]>`select id, array[status] as seen from emails`,
   };
 }
 

@@ -95,6 +95,12 @@ export const event = (...answers: [status: number, isIgnored: boolean][]) => ({
   id: 'paid',
   answers: answers.map(([status, isIgnored]) => ({ status, isIgnored })),
 });
+export const mail = (more: Partial<History['mails'][number]>): History['mails'][number] => ({
+  id: 'mail',
+  seen: [],
+  told: [],
+  ...more,
+});
 
 /** Two posts of one channel, published in order, each announced once. */
 export const good: History = {
@@ -106,6 +112,7 @@ export const good: History = {
   canary,
   written: [{ what: 'webhook', id: 'hook', isThere: true }],
   hands: [],
+  isLetAlone: true,
   mails: [],
   created: [created('a', 0), created('b', 100)],
   ledger: [noted(1, 'a', 60), noted(2, 'b', 160)],

@@ -148,11 +148,14 @@ export interface History {
   written: readonly Written[];
   /** What somebody did, or had to do, once the fault was over. */
   hands: readonly string[];
-  /** Mails with each status that was seen of them, in that order. */
-  mails: readonly { id: string; seen: readonly string[] }[];
+  /** Whether somebody watched that nobody did. */
+  isLetAlone: boolean;
+  /** Mails with each status that their rows had, in that order, and what their provider told and was answered 2xx. */
+  mails: readonly { id: string; seen: readonly string[]; told: readonly string[] }[];
 }
+export type Invariant = `I${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12}`;
 export interface Violation {
-  invariant: `I${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12}`;
+  invariant: Invariant;
   says: string;
 }
 
@@ -160,7 +163,7 @@ export const NO_MONEY: Money = { events: [], left: [], entries: [], balances: []
 
 /** Makes violations of one invariant. */
 export const say =
-  (invariant: Violation['invariant']) =>
+  (invariant: Invariant) =>
   (says: string): Violation => ({ invariant, says });
 
 type Acknowledged = Created & { postId: string };
