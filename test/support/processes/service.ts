@@ -43,6 +43,8 @@ export interface ServiceOptions {
   envOf?: (name: string) => Env;
   /** Of a cluster: what stands on the wires of the hosts, opened for each with the port behind it. */
   between?: Readonly<Partial<Record<Wire, (port: number, host: number) => Promise<Link>>>>;
+  /** What stands between the product and the sandbox. */
+  beforeNetwork?: (port: number) => Promise<Link>;
   /** On the embedded engine: the program in the place of `rookery.ts`. */
   program?: string;
   /** On the embedded engine: a file that the process writes what it says into by itself. */
@@ -117,21 +119,29 @@ const tails = (folder: string, lines: number) =>
     .map((file) => `--- ${file}\n${readFileSync(join(folder, file), 'utf8').split('\n').slice(-lines).join('\n')}`)
     .join('\n');
 
-async function startNetwork(url: string, folder: string): Promise<{ url: string; running: Running }> {
+async function startNetwork(
+  { ledger, database, beforeNetwork }: ServiceOptions,
+  folder: string,
+): Promise<AsyncDisposable & { url: string }> {
+  await using begun = new AsyncDisposableStack();
   const [port] = (await freePorts(1)) as [number];
   const running = startProcess({
     name: 'sandbox',
     command: process.execPath,
-    args: ['sandbox/main.ts', '--database', url, '--port', `${port}`],
+    args: ['sandbox/main.ts', '--database', (ledger ?? database).url, '--port', `${port}`],
     environment: { ...ROOT_ENV, NODE_NO_WARNINGS: '1' },
     logFile: join(folder, 'sandbox.log'),
   });
+  begun.defer(() => killed(running));
   const address = `http://127.0.0.1:${port}`;
   await waitUntil('the sandbox answers', async () => (await ask(`${address}/health`)).status === 200, {
     needs: [running],
     ms: READY_MS,
   });
-  return { url: address, running };
+  const link = await beforeNetwork?.(port);
+  if (link) begun.use(link);
+  const end = begun.move();
+  return { url: link ? `http://127.0.0.1:${link.port}` : address, [Symbol.asyncDispose]: () => end.disposeAsync() };
 }
 
 const killed = async (running: Running) => {
@@ -149,8 +159,7 @@ export async function startEmbedded(options: ServiceOptions): Promise<Service> {
   await using begun = new AsyncDisposableStack();
   const folder = newFolder();
   begun.defer(() => dropFolder(folder));
-  const sandbox = await startNetwork((options.ledger ?? options.database).url, folder);
-  begun.defer(() => killed(sandbox.running));
+  const sandbox = begun.use(await startNetwork(options, folder));
   const [port] = (await freePorts(1)) as [number];
   const url = `http://127.0.0.1:${port}`;
   const environment = { ...settingsOf(options, folder, sandbox.url), PORT: `${port}` };
@@ -215,8 +224,7 @@ export async function startCluster(options: ServiceOptions): Promise<Service> {
   const folder = newFolder();
   begun.defer(() => dropFolder(folder));
   const tokens = { apiToken: newId(), appToken: newId() };
-  const sandbox = await startNetwork((options.ledger ?? options.database).url, folder);
-  begun.defer(() => killed(sandbox.running));
+  const sandbox = begun.use(await startNetwork(options, folder));
   const dapr: DaprCluster = begun.use(
     await startDapr({
       databaseUrl: options.database.url,
