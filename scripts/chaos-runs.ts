@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 
 // The parts of `npm run chaos`: its arguments, what it keeps between two starts, its table, and a line for each goal.
@@ -37,6 +37,8 @@ export interface TestReport {
 
 /** The goals of reliability. */
 export const GOALS: readonly string[] = Array.from({ length: 20 }, (_, n) => `R${n + 1}`);
+/** What holds after every fault. */
+export const INVARIANTS: readonly string[] = Array.from({ length: 12 }, (_, n) => `I${n + 1}`);
 /** Codes stand in brackets at the end of a title. */
 const CODES = /\[([A-Z]{1,2}\d{1,3}(?:, ?[A-Z]{1,2}\d{1,3})*)\]/g;
 const goalsIn = (text: string): string[] =>
@@ -126,24 +128,19 @@ const byNumber = (a: string, b: string) => Number(a.slice(1)) - Number(b.slice(1
 const codesIn = (text: string, letter: 'F' | 'I'): string[] => text.match(new RegExp(`\\b${letter}\\d+\\b`, 'g')) ?? [];
 const distinct = (codes: readonly string[]): string[] => [...new Set(codes)].toSorted(byNumber);
 
+/** Waves that go through one of these are judged by every invariant, and have matter for each. */
+const JUDGES_ALL = /\b(?:brokenBy|testOnDapr|unjudgedIn)\(/;
+
 /**
- * The faults that a file names, in the titles of its tests or in its text, and the invariants by which it judges: its
- * own, and those of what it takes from `test/support/processes`.
+ * The faults that a file names, in the titles of its tests or in its text, and the invariants by which it judges: those
+ * that it names, or all.
  */
 export function citedBy(file: string, titles: readonly string[]): Pick<ChaosRun, 'faults' | 'invariants'> {
   const own = [...titles, readFileSync(file, 'utf8')].join('\n');
-  return { faults: distinct(codesIn(own, 'F')), invariants: distinct(invariantsOf(own, dirname(file), new Set())) };
-}
-function invariantsOf(text: string, folder: string, seen: Set<string>): string[] {
-  const taken = [...text.matchAll(/^import (?!type ).* from '(\.[^']+)';$/gm)].map(([, path]) => join(folder, path!));
-  return [
-    ...codesIn(text, 'I'),
-    ...taken.flatMap((path) => {
-      if (seen.has(path) || !/support[\\/]processes[\\/][^\\/]+$/.test(path)) return [];
-      seen.add(path);
-      return invariantsOf(readFileSync(path, 'utf8'), dirname(path), seen);
-    }),
-  ];
+  return {
+    faults: distinct(codesIn(own, 'F')),
+    invariants: JUDGES_ALL.test(own) ? INVARIANTS : distinct(codesIn(own, 'I')),
+  };
 }
 
 /** What earlier starts have finished. */
