@@ -11,7 +11,7 @@ const PRICES = { 'gpt-5.4-mini': { output: 1 } };
 
 export async function startTexts() {
   const chat = await startChatServer();
-  let ask = async (_: string): Promise<unknown> => undefined;
+  let ask: (content: string) => Promise<unknown> = async () => undefined;
   let underWay: Promise<unknown> = Promise.resolve();
   const askAll = (say: string) => Promise.allSettled(Array.from({ length: TEXTS }, (_, n) => ask(`${say} ${n}`)));
   return {
