@@ -4,9 +4,9 @@ import { type AskingClients, startAsking } from '../support/processes/asking.ts'
 import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
 import { engines, type Service } from '../support/processes/service.ts';
 import { acceptedCount, comes } from '../support/processes/wave.ts';
+import { startThirdParties } from '../support/processes/third-parties/start.ts';
 import { brokenBy, type Wave, wholeOf } from '../support/processes/wave-fault.ts';
 import { testDatabase } from '../support/wire/database.ts';
-import { WITH_BILLING } from '../support/worlds/billing.ts';
 
 // F14: each actor host and each process of the API ends in order and is started again, one after another, in the middle
 // of a wave, while clients go on asking. The embedded engine is one process: between its end and its start nobody
@@ -66,15 +66,16 @@ async function replaceEach(service: Service, clients: AskingClients): Promise<nu
 }
 
 (missing === undefined ? test : test.skip).each(rounds(1))(
-  `round $round of $of: hosts and API are replaced one after another: whoever asks, and once more, is answered, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I9, I10, I11, R1, R2, R4, R13]${missing ? ` [skipped: ${missing}]` : ''}`,
+  `round $round of $of: hosts and API are replaced one after another: whoever asks, and once more, is answered, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, R1, R2, R4, R13]${missing ? ` [skipped: ${missing}]` : ''}`,
   async ({ round }) => {
     await using database = await testDatabase();
     const { sql } = database;
+    await using thirdParties = await startThirdParties();
     await using service = await start({
       database,
       hosts: HOSTS,
       apis: APIS,
-      env: { ...WITH_BILLING, SHUTDOWN_DELAY_SECONDS: '1' }, // a balancer needs some time, as in production
+      env: { ...thirdParties.env, SHUTDOWN_DELAY_SECONDS: '1' }, // a balancer needs some time, as in production
     });
     let asked: number[] = [];
     let missed: readonly string[] = [];
@@ -86,9 +87,9 @@ async function replaceEach(service: Service, clients: AskingClients): Promise<nu
       sql,
       random,
       wave: WAVE,
-      isLimited: true,
+      thirdParties,
       async breaks() {
-        const clients = await startAsking(service.url, sql, CLIENTS);
+        const clients = await startAsking(service.url, sql, CLIENTS, thirdParties.codeTo);
         expect(await comes(async () => (await acceptedCount(sql)) >= CALM, 120_000)).toBe(true);
         spans.push(await instant(sql));
         asked = await replaceEach(service, clients);

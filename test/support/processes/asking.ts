@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type CallAnswer, call } from '../../../src/operations/cli/call.ts';
 import type { Database } from '../../../src/platform/db/index.ts';
 import { systemClock } from '../../../src/platform/kernel/index.ts';
-import { createdId, postBody, signUpAt } from './client.ts';
+import { type ActivationCodes, createdId, postBody, signUpAt } from './client.ts';
 import { planIn } from './history/canary.ts';
 
 // Clients that ask the API all the time while something happens to it, and repeat once what was not answered.
@@ -42,7 +42,12 @@ export interface AskingClients {
 }
 
 /** Has clients create, read and change posts of tomorrow, each one request after another, until they are ended. */
-export async function startAsking(url: string, sql: Database, clients: number): Promise<AskingClients> {
+export async function startAsking(
+  url: string,
+  sql: Database,
+  clients: number,
+  codeTo: ActivationCodes,
+): Promise<AskingClients> {
   const counts: AskedCounts = { asked: 0, repeated: 0, failed: 0 };
   const failures: string[] = [];
   /** By id: the texts that a post may have, as its last change may be unanswered. */
@@ -51,7 +56,7 @@ export async function startAsking(url: string, sql: Database, clients: number): 
 
   const people = await Promise.all(
     Array.from({ length: clients }, async (_, n) => {
-      const client = await signUpAt(url, `Asks ${n}`, planIn(sql));
+      const client = await signUpAt(url, `Asks ${n}`, planIn(sql), codeTo);
       const channel = await client.own('/integrations/social-connect/sandbox', z.object({ id: z.string() }), {
         body: { fields: { name: `asks-${n}` }, allowPreview: true },
       });
