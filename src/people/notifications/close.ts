@@ -5,7 +5,7 @@ import { completePreferences, type Preferences } from '../identity/index.ts';
 import { CATEGORIES, labelOf } from './categories.ts';
 import type { NotificationsDeps } from './deps.ts';
 import { mailOf } from './mail.ts';
-import { waysOf } from './rules.ts';
+import { QUIET, waysOf } from './rules.ts';
 import { type ClosedPart, closeWindows, findDueWindows, type WindowKey } from './window-store.ts';
 
 const MOST_LINES = 50;
@@ -53,7 +53,10 @@ async function closeByCommits(deps: NotificationsDeps, most: number, commits: nu
 }
 
 async function sendClosed(deps: NotificationsDeps, tx: Sql, parts: readonly ClosedPart[]): Promise<void> {
-  const windows = [...Map.groupBy(parts, ({ userId, kind }) => `${userId} ${kind}`).values()]
+  // a digest that waited for the end of quiet hours is one mail with what these held
+  const windows = [
+    ...Map.groupBy(parts, ({ userId, kind }) => `${userId} ${kind === 'digest' ? QUIET : kind}`).values(),
+  ]
     .map(wantedOf)
     .filter(({ length }) => length > 0);
   const [pushed, mailed] = [windows.filter(isPush), windows.filter((window) => !isPush(window))];
@@ -63,6 +66,7 @@ async function sendClosed(deps: NotificationsDeps, tx: Sql, parts: readonly Clos
   await deps.push.queueAll(tx, pushed.map(pushOf));
 }
 
+const isDigest = ({ kind }: ClosedPart): boolean => kind === 'digest';
 const isPush = ([first]: readonly ClosedPart[]): boolean => first!.kind === 'quiet-push';
 
 /** What its reader still wants of a window, in the order in which it came: they may have said otherwise since. */
@@ -96,23 +100,27 @@ const countOf = (window: readonly ClosedPart[]): number => window.reduce((sum, p
 
 function headingOf(window: readonly ClosedPart[], count: number): string {
   const [{ kind, lines }] = window as [ClosedPart];
-  if (kind === 'digest') return `Your digest: ${count} ${count === 1 ? 'notification' : 'notifications'}`;
+  if (window.every(isDigest)) return `Your digest: ${count} ${count === 1 ? 'notification' : 'notifications'}`;
   if (count === 1) return lines[0]!.title;
   if (categoriesOf(window).length > 1) return `${count} notifications`;
   return `${labelOf(lines[0]!.category)}: ${count}${kind.startsWith('burst') ? ' more' : ''}`;
 }
 
 function mailOfWindow(deps: NotificationsDeps, window: readonly ClosedPart[]): Promise<Mail> {
-  const { userId, email, name, kind, orgId } = window[0]!;
+  const { userId, email, name, orgId } = window[0]!;
+  const groups = [...Map.groupBy(window, (part) => part.orgId).values()].map((parts) => {
+    const shown = parts
+      .flatMap(({ lines }) => lines)
+      .sort((a, b) => a.seq - b.seq)
+      .slice(0, MOST_LINES);
+    return { orgName: parts[0]!.orgName, lines: shown, more: countOf(parts) - shown.length };
+  });
   return mailOf(deps, {
     to: { userId, email, name },
-    orgId: window.length === 1 ? orgId : null,
+    orgId: groups.length === 1 ? orgId : null,
     heading: headingOf(window, countOf(window)),
-    groups: window.map((part) => {
-      const shown = part.lines.slice(0, MOST_LINES);
-      return { orgName: part.orgName, lines: shown, more: countOfPart(part) - shown.length };
-    }),
-    of: kind === 'digest' ? ['digest'] : categoriesOf(window),
+    groups,
+    of: [...(window.some(isDigest) ? ['digest'] : []), ...categoriesOf(window.filter((part) => !isDigest(part)))],
   });
 }
 

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db/index.ts';
+import type { Fragment, Sql } from '../../platform/db/index.ts';
 import { isUndeliverable } from '../../delivery/email/index.ts';
 import type { PreferencesChange } from '../identity/index.ts';
 
@@ -92,7 +92,8 @@ export interface ClosedPart extends WindowKey {
 /**
  * Closes at most `limit` windows that are due, in the caller's transaction, and answers the first 50 lines of each
  * organization and category, of people who still belong there. Windows that another process closes, or that a notice is
- * being added to, are left. `only`: this window alone.
+ * being added to, are left. What quiet hours held is closed with a digest that waited for their end, which is one mail.
+ * `only`: this window alone.
  */
 export async function closeWindows(
   sql: Sql,
@@ -100,7 +101,8 @@ export async function closeWindows(
   only?: WindowKey,
 ): Promise<{ closed: number; parts: ClosedPart[] }> {
   const due = await lockDueWindows(sql, limit, only);
-  return { closed: due.length, parts: due.length > 0 ? await deleteWindows(sql, due) : [] };
+  const closed = due.filter(({ isJoined }) => !isJoined).length;
+  return { closed, parts: due.length > 0 ? await deleteWindows(sql, due) : [] };
 }
 
 /** Windows that are due, beside those without which they are asked for. */
@@ -119,16 +121,47 @@ export const findDueWindows = (sql: Sql, limit: number, without: readonly Window
 
 /**
  * A statement of its own: the one that deletes must see every line of a window. It would not see one whose commit comes
- * after it began and before it locks the window, and the window takes its lines with it.
+ * after it began and before it locks the window, and the window takes its lines with it. Of what joins a digest it waits
+ * for none: whoever adds a notice holds windows of several people.
  */
-const lockDueWindows = (sql: Sql, limit: number, only: WindowKey | undefined) => sql<WindowKey[]>`/* all orgs */
-  select user_id as "userId", kind
-  from notification_windows
-  where due_at <= now() ${only ? sql`and user_id = ${only.userId} and kind = ${only.kind}` : sql``}
-  order by due_at
-  limit ${limit}
-  for update
-  skip locked`;
+const lockDueWindows = (sql: Sql, limit: number, only: WindowKey | undefined) => sql<
+  (WindowKey & { isJoined: boolean })[]
+>`/* all orgs */
+  with due as (
+    select user_id, kind
+    from notification_windows
+    where due_at <= now()
+      and ${only ? sql`user_id = ${only.userId} and kind = ${only.kind}` : sql`not ${joinsDigest(sql)}`}
+    order by due_at
+    limit ${limit}
+    for update
+    skip locked
+  ), joined as (
+    select w.user_id, w.kind
+    from due d
+    join notification_windows w on w.user_id = d.user_id and w.kind = 'quiet' and w.due_at <= now()
+    where d.kind = 'digest'
+      and ${only === undefined}
+    for update of w
+    skip locked
+  )
+  select user_id as "userId", kind, false as "isJoined"
+  from due
+  union all
+  select user_id, kind, true
+  from joined`;
+
+/** The window of quiet hours `notification_windows` is closed by whoever closes the digest of the same person. */
+const joinsDigest = (sql: Sql): Fragment => sql`(
+      kind = 'quiet'
+      and exists (
+        select
+        from notification_windows d
+        where d.user_id = notification_windows.user_id
+          and d.kind = 'digest'
+          and d.due_at <= now()
+      )
+    )`;
 
 const deleteWindows = (sql: Sql, windows: readonly WindowKey[]) => sql<ClosedPart[]>`/* all orgs */
   with due as (

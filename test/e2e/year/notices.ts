@@ -114,12 +114,15 @@ export function openNotices() {
     else pushes.push({ at, to: person.id, title: line.title, bodies: [line.content] });
   }
 
-  function close(at: number, { person, kind, lines }: Window): void {
-    const wanted = lines.filter(({ category }) => {
+  /** `held`: what quiet hours held, of a digest that ends with them. */
+  function close(at: number, { person, kind: own, lines }: Window, held: readonly Line[] = []): void {
+    const isWanted = ({ category }: Line): boolean => {
       const ways = waysOf(person, category, category === 'announcements');
-      if (kind === 'quiet-push') return ways.push;
+      if (own === 'quiet-push') return ways.push;
       return ways.email && !(person.wishes.digest === 'Never' && CATEGORIES[category]!.isCollected);
-    });
+    };
+    const kind = held.some(isWanted) ? 'quiet' : own;
+    const wanted = [...lines, ...held].filter(isWanted);
     const [first] = wanted;
     if (!first) return;
     const count = wanted.length;
@@ -154,11 +157,14 @@ export function openNotices() {
     },
     /** Ends windows that are over. */
     closeDue(at: number): void {
-      for (const [key, window] of windows)
-        if (window.due <= at) {
-          windows.delete(key);
-          close(at, window);
-        }
+      const due = [...windows].filter(([, window]) => window.due <= at);
+      const find = (person: Person, kind: string) =>
+        due.find(([, window]) => window.person === person && window.kind === kind)?.[1];
+      for (const [key, window] of due) {
+        windows.delete(key);
+        if (window.kind === 'digest') close(at, window, find(window.person, 'quiet')?.lines);
+        else if (window.kind !== 'quiet' || !find(window.person, 'digest')) close(at, window);
+      }
     },
     /** When the next window with something in it ends. */
     nextEnd: (): number =>

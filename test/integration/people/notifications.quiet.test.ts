@@ -68,6 +68,28 @@ describe('quiet hours', () => {
     await world.closeWindows();
     expect(await headings()).toEqual(['4 notifications']);
   });
+  test('hold a digest whose hour lies in them, in the one mail at their end', async () => {
+    const quietHours = { from: '07:00', to: '09:00' };
+    await world.wish(ann, { digest: 'Daily', quietHours });
+    await hear(2);
+    const [digest] = await windows();
+    expect([digest!.kind, digest!.dueAt.toISOString().slice(11, 16)]).toEqual(['digest', '09:00']);
+    await world.wish(ann, { digest: 'Daily', quietHours: span(-2, 2) });
+    await announce(); // waits for the end of quiet hours
+    await world.closeWindows();
+    const mails = await world.mailsTo(ann);
+    expect(mails.map(({ heading }) => heading)).toEqual(['3 notifications']);
+    expect(mails[0]!.groups.map(({ lines }: { lines: unknown[] }) => lines.length)).toEqual([3]);
+    expect(await windows()).toEqual([]);
+  });
+  test('let a digest leave alone where they held nothing, or are not over', async () => {
+    await world.wish(ann, { digest: 'Daily', quietHours: span(-2, 2) });
+    await hear(2);
+    await announce();
+    await world.closeWindows((tx) => tx`update notification_windows set due_at = now() where kind = 'digest'`);
+    expect(await headings()).toEqual(['Your digest: 2 notifications']);
+    expect((await windows()).map(({ kind }) => kind)).toEqual(['quiet']);
+  });
   test('hold nothing of a burst that ends before them', async () => {
     await hear(1);
     await choose(span(0.1, 2));
