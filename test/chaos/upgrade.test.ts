@@ -3,16 +3,16 @@ import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Database, migrate, openDatabase } from '../../../src/platform/db/index.ts';
-import { systemClock } from '../../../src/platform/kernel/index.ts';
-import { note } from '../../support/processes/chaos.ts';
-import { createdId, postBody } from '../../support/processes/client.ts';
-import { violationsOf } from '../../support/processes/history.ts';
-import { startEmbedded } from '../../support/processes/service.ts';
-import { allSettled, type Channel, type Crowd, openCrowd } from '../../support/processes/wave.ts';
-import { testDatabase } from '../../support/wire/database.ts';
-import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
-import { eventually, gate } from '../../support/wire/eventually.ts';
+import { type Database, migrate, openDatabase } from '../../src/platform/db/index.ts';
+import { systemClock } from '../../src/platform/kernel/index.ts';
+import { note } from '../support/processes/chaos.ts';
+import { createdId, postBody } from '../support/processes/client.ts';
+import { violationsOf } from '../support/processes/history.ts';
+import { startEmbedded } from '../support/processes/service.ts';
+import { allSettled, type Channel, type Crowd, openCrowd } from '../support/processes/wave.ts';
+import { testDatabase } from '../support/wire/database.ts';
+import { waitingOnLock } from '../support/wire/database/waiting-on-lock.ts';
+import { eventually, gate } from '../support/wire/eventually.ts';
 
 jest.setTimeout(300_000);
 
@@ -38,7 +38,7 @@ const MEANWHILE = 60;
 
 async function nextRelease(): Promise<{ dir: URL } & AsyncDisposable> {
   const folder = await mkdtemp(join(tmpdir(), 'next-release-'));
-  await cp(join(import.meta.dirname, '../../../src/platform/db/migrations'), folder, { recursive: true });
+  await cp(join(import.meta.dirname, '../../src/platform/db/migrations'), folder, { recursive: true });
   for (const [file, text] of Object.entries(NEXT)) await writeFile(join(folder, file), text);
   return {
     dir: pathToFileURL(`${folder}/`),
