@@ -12,7 +12,8 @@ export interface ReconcilerOptions extends Omit<ScansOptions, 'limit'> {
   lease: Lease;
   clock: Clock;
   heartbeat: Heartbeat;
-  intervalMs?: number;
+  /** Between two sweeps; who has not the lease asks for it twice as often. */
+  intervalMs: number;
   limit?: number;
   /** Told of every sweep, before it ends. */
   onFound?: (found: Found) => void;
@@ -53,7 +54,7 @@ export function startReconciler({
   lease,
   clock,
   heartbeat,
-  intervalMs = 5_000,
+  intervalMs,
   limit = 500,
   onFound,
   ...needs
@@ -103,7 +104,7 @@ export function startReconciler({
     lease,
     firstRestMs: intervalMs,
     restMs: intervalMs,
-    round: async () => void (await sweep()),
+    round: async () => ((await sweep()) ? intervalMs : intervalMs / 2),
     onError: (error) => log.warn({ err: error }, 'a sweep failed and is made again'),
   });
   return { sweep, [Symbol.asyncDispose]: () => loop[Symbol.asyncDispose]() };

@@ -13,7 +13,12 @@ import webhook from '../webhook/actor.ts';
 import { wakeWebhooks } from '../webhook/subscribe.ts';
 
 const implementations = [organization, channel, post, webhook];
-const RECONCILER_LEASE_SECONDS = 15;
+/**
+ * What a process held that died is found within ten seconds: after its silence of five by a sweep of another one, at the
+ * latest 4.5 s later; where it was the one that sweeps, when its lease is over, by a look that comes every 2.25 s.
+ */
+const RECONCILE_MS = 4_500;
+const RECONCILER_LEASE_SECONDS = 7;
 const SWEEPER_LEASE_SECONDS = 120;
 /** For deliveries under way at the end, and for a scan or a sweep that asks a network, as long as posts have. */
 const DRAIN_MS = 8_000;
@@ -64,7 +69,7 @@ function signsOf({ sql, posts, followUps, webhooks }: Pick<Context, 'sql' | 'pos
  */
 export async function startActors(
   context: Context,
-  { reconcileMs }: { reconcileMs?: number } = {},
+  { reconcileMs = RECONCILE_MS }: { reconcileMs?: number } = {},
 ): Promise<ActorHost> {
   const {
     engine,
@@ -108,7 +113,7 @@ export async function startActors(
     log,
     remind: (reminders) => engine.remind(reminders),
     lease: openLease({ sql, name: 'reconciler', holder: incarnation, seconds: RECONCILER_LEASE_SECONDS }),
-    ...(reconcileMs !== undefined && { intervalMs: reconcileMs }),
+    intervalMs: reconcileMs,
     onFound: (found) =>
       Object.entries(found).forEach(([kind, n]) => !BEGUN_BY_SCANS.has(kind) && metrics.found.inc({ kind }, n)),
   });

@@ -1,8 +1,8 @@
 import type { Fragment } from '../../src/platform/db/index.ts';
 import type { Request } from './network.ts';
 import type { World } from './known.ts';
-import { findBroken, findUnsettled } from './standing.ts';
-import { ORDERLY } from './swarm.ts';
+import { findBroken, findHeld, findUnsettled } from './standing.ts';
+import { type Fault, ORDERLY } from './swarm.ts';
 
 /** Something that the product promises did not hold. */
 export class Violation extends Error {}
@@ -23,6 +23,10 @@ interface Row
 export const SETTLES_MS = 60_000;
 /** How late a post may leave a host that has nothing else to do. */
 const LATE_MS = 3_000;
+/** How long a host that was killed may keep what it had claimed, while another one is there (R3). */
+const HELD_MS = 10_000;
+/** Another host cannot see by these that one is dead, or nobody knows when it could. */
+const HIDES_DEATH: readonly Fault[] = ['cut', 'skew'];
 
 /** What must hold after each step, and what must have become of everything in the end. */
 export function openChecks(world: World) {
@@ -167,10 +171,23 @@ export function openChecks(world: World) {
     if (later) throw later;
     const wrong = await findBroken(sql, world.people.posts.values(), kernel.now);
     if (wrong) fail(wrong);
+    const gone = followed();
+    const held = gone.length > 0 && (await findHeld(sql, gone));
+    if (held) fail(`R3: ${held} ${HELD_MS} ms after its host was killed`);
     for (const { id, most } of world.people.orgs) {
       const there = await postsOf(id);
       if (there > most) fail(`limits: the organization ${id} has ${there} posts, of ${most}`);
     }
+  }
+
+  /** Hosts that were killed so long ago that another one, which nothing has held up since, has taken over from them. */
+  function followed(): string[] {
+    if (HIDES_DEATH.some((fault) => faults.has(fault))) return [];
+    const isSteady = (since: number) =>
+      world.hosts.some(({ process, upAt }) => !process.dead && upAt <= since && process.frozenUntil <= since);
+    return world.hosts
+      .filter(({ incarnation, diedAt }) => incarnation !== '' && diedAt < kernel.now - HELD_MS && isSteady(diedAt))
+      .map(({ incarnation }) => incarnation);
   }
 
   /** Why not everything has its end; undefined: it has. */

@@ -42,6 +42,10 @@ export function startHost(world: World, process: Process, { url, folder, onError
     context: undefined as Context | undefined,
     running: undefined as AsyncDisposable | undefined,
     failed: undefined as unknown,
+    /** Of its claims; known once it is up. */
+    incarnation: '',
+    upAt: Infinity,
+    diedAt: Infinity,
     /** Opens and starts it; every statement of it is a door. */
     async open(): Promise<void> {
       try {
@@ -63,6 +67,8 @@ export function startHost(world: World, process: Process, { url, folder, onError
         const listeners = heard.map((listener) => ({ ...listener, lookMs: LOOK_MS }));
         host.running = await startActors({ ...context, sweeps: [], listeners, workers: [] });
         host.context = context;
+        host.incarnation = context.incarnation;
+        host.upAt = kernel.now;
         kernel.note(`${name} is up`);
       } catch (error) {
         host.failed = error;
@@ -71,6 +77,7 @@ export function startHost(world: World, process: Process, { url, folder, onError
     },
     /** Goes away in order. */
     async drain(): Promise<void> {
+      host.upAt = Infinity; // it takes nothing over any more
       await host.running?.[Symbol.asyncDispose]();
       kernel.note(`${name} has drained`);
       host.kill();
@@ -78,6 +85,7 @@ export function startHost(world: World, process: Process, { url, folder, onError
     /** Nothing of it goes on, and its connections are gone. */
     kill(): void {
       process.dead = true;
+      host.diedAt = Math.min(host.diedAt, kernel.now);
       host.context = undefined;
       wires.kill();
       kernel.forget(process);

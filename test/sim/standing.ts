@@ -95,6 +95,21 @@ export async function findBroken(sql: Database, posts: Iterable<KnownPost>, now:
   return broken && `${broken.what}: ${broken.id}`;
 }
 
+/** A claim of these hosts that nobody has settled. A post whose answer is missing keeps its slot for a while. */
+export async function findHeld(sql: Database, hosts: readonly string[]): Promise<string | undefined> {
+  const [held] = await sql<{ what: string }[]>`
+    select 'the post ' || p.id || ' is claimed' as what
+    from channels c
+    join posts p on p.id = c.slot_post_id
+    where c.slot_incarnation = any(${hosts}::text[]) and p.state = 'QUEUE' and p.detail = 'publishing'
+    union all
+    select 'the webhook ' || id || ' has its slot taken' from webhooks where slot_incarnation = any(${hosts}::text[])
+    union all
+    select 'the follow-up ' || id || ' is claimed' from post_follow_ups where incarnation = any(${hosts}::text[])
+    limit 1`;
+  return held?.what;
+}
+
 /** What has not come to its end by now. */
 export async function findUnsettled(sql: Database, now: number): Promise<string | undefined> {
   await sql.unsafe(`set sim.now = '${new Date(now).toISOString()}'`);
