@@ -31,7 +31,7 @@ const OUTCOMES = {
   seldom: ['follow-up failed'],
 };
 const ANSWERED_OFTEN = ['well', 'lost', 'cut', 'late', 'unavailable'];
-const always = [...ACTS, ...FAULTS, 'sent post', 'sent comment', 'sent repost', 'told by a webhook'];
+const always = [...ACTS, ...FAULTS, 'host followed', 'sent post', 'sent comment', 'sent repost', 'told by a webhook'];
 const named = (what: string, kinds: readonly string[]) => kinds.map((kind) => `${what} ${kind}`);
 
 /** What a few seeds have to meet, for their verdict to say something. */

@@ -184,6 +184,7 @@ async function runWorld(options: SimulationOptions, database: SimulatedDatabase,
       if (kernel.now - from > SETTLES_MS + 2 * MINUTE) throw new Violation(`I11: after ${kernel.now - from} ms ${why}`);
     }
     await checks.standing();
+    for (const _ of checks.followed()) count('host followed');
     await checks.ended();
     if (unforeseen !== undefined) throw new Violation(`an error that nobody foresaw: ${unforeseen}`);
   }
