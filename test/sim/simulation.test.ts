@@ -44,8 +44,8 @@ test.each([
 });
 
 test('the search for bugs runs in a copy of the tree, and finds one that the first seeds reach', async () => {
-  const { output } = await simulateApart(['--bugs', '--only', '10', '--seeds', '4']);
-  expect(output).toMatch(/^10-clock-of-the-host-decides: found in [1-4] seeds: I4: the post \S+ is sent \S+ ms early/m);
+  const { output } = await simulateApart(['--bugs', '--only', '01', '--seeds', '4']);
+  expect(output).toMatch(/^01-no-due-check: found in [1-4] seeds: I4: the post \S+ is sent \S+ ms early/m);
 }, 600_000);
 
 test.each(BUGS)('the bug $name applies to the product as it is', ({ name, edits }) => {
