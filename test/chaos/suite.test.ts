@@ -32,7 +32,7 @@ const codeOf = (file: string) => readFileSync(file, 'utf8').replace(/\/\*[\s\S]*
 const fileOf = (fault: string) => globSync(`test/chaos/f${fault.slice(1).padStart(2, '0')}-*.test.ts`);
 /** It may be skipped where a machine lacks something, and never by itself. */
 const isRun = (code: string) =>
-  /^(?:test|testOnDapr|describe|\(\w+ \? test : test\.skip\)|withDisk)[.(]/m.test(code) &&
+  /^(?:test|testOnDapr|describe|\(\w+(?: === undefined)? \? test : test\.skip\)|withDisk)[.(]/m.test(code) &&
   !/\b(?:test|describe)\.(?:skip|only)\(/.test(code);
 /** The faults whose waves are judged by all invariants: each compares what came of it with a whole wave. */
 const isJudgedByAll = (code: string) =>
