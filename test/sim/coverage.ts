@@ -31,7 +31,7 @@ const OUTCOMES = {
   seldom: ['follow-up failed'],
 };
 const ANSWERED_OFTEN = ['well', 'lost', 'cut', 'late', 'unavailable'];
-const always = [...ACTS, ...FAULTS, 'host followed', 'sent post', 'sent comment', 'sent repost', 'told by a webhook'];
+const always = [...ACTS, ...FAULTS, 'sent post', 'sent comment', 'sent repost', 'told by a webhook'];
 const named = (what: string, kinds: readonly string[]) => kinds.map((kind) => `${what} ${kind}`);
 
 /** What a few seeds have to meet, for their verdict to say something. */
@@ -44,6 +44,7 @@ export const MET_BY_FEW: readonly string[] = [
 /** What many seeds have to meet: every act, fault, answer, kind of the timeline and outcome that can be met here. */
 export const MET_BY_MANY: readonly string[] = [
   ...always,
+  'host followed',
   ...named('answered', ['well', ...ANSWERS]),
   ...named('timeline', [...TIMELINE.often, ...TIMELINE.seldom]),
   ...OUTCOMES.often,

@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 const [SEEDS, REPLAYED] = isFull ? [1_000, 100] : [20, 4];
 
-test(`${SEEDS} simulations, of which ${REPLAYED} run twice with the same hash, keep what publishing promises under drawn faults, and meet what can break [R3, R11]`, async () => {
+test(`${SEEDS} simulations, of which ${REPLAYED} run twice with the same hash, keep what publishing promises under drawn faults, and meet what can break [R11]`, async () => {
   const args = ['--seeds', String(SEEDS), '--replay', '2', '--replayed', String(REPLAYED)];
   const { code, output } = await simulateApart(['--store', 'sql', ...args]);
   expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' });
