@@ -28,7 +28,7 @@ const TIMELINE = {
 };
 const OUTCOMES = {
   often: ['post PUBLISHED', 'post ERROR', 'post DRAFT', 'post QUEUE', 'post deleted', 'follow-up done'],
-  seldom: ['follow-up failed'],
+  seldom: ['follow-up failed', 'host followed'],
 };
 const ANSWERED_OFTEN = ['well', 'lost', 'cut', 'late', 'unavailable'];
 const always = [...ACTS, ...FAULTS, 'sent post', 'sent comment', 'sent repost', 'told by a webhook'];
@@ -44,7 +44,6 @@ export const MET_BY_FEW: readonly string[] = [
 /** What many seeds have to meet: every act, fault, answer, kind of the timeline and outcome that can be met here. */
 export const MET_BY_MANY: readonly string[] = [
   ...always,
-  'host followed',
   ...named('answered', ['well', ...ANSWERS]),
   ...named('timeline', [...TIMELINE.often, ...TIMELINE.seldom]),
   ...OUTCOMES.often,
