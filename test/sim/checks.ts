@@ -23,7 +23,7 @@ interface Row
 export const SETTLES_MS = 60_000;
 /** How late a post may leave a host that has nothing else to do. */
 const LATE_MS = 3_000;
-/** How long a host that was killed may keep what it had claimed, while another one is there (R3). */
+/** How long a host that was killed may keep what it had claimed, while another one is there. */
 const HELD_MS = 10_000;
 
 /** What must hold after each step, and what must have become of everything in the end. */
@@ -170,7 +170,7 @@ export function openChecks(world: World) {
     const wrong = await findBroken(sql, world.people.posts.values(), kernel.now);
     if (wrong) fail(wrong);
     const held = await findHeld(sql, followed());
-    if (held) fail(`R3: ${held} ${HELD_MS} ms after its host was killed`);
+    if (held) fail(`takeover: ${held} ${HELD_MS} ms after its host was killed`);
     for (const { id, most } of world.people.orgs) {
       const there = await postsOf(id);
       if (there > most) fail(`limits: the organization ${id} has ${there} posts, of ${most}`);
