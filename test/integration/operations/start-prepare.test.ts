@@ -1,6 +1,16 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +20,8 @@ import { prepare, StartError } from '../../../src/operations/cli/start.ts';
 import { readConfig } from '../../../src/platform/config/index.ts';
 import { startEmbeddedPostgres } from '../../../src/platform/db/embedded/index.ts';
 import { processStart } from '../../../src/platform/db/embedded/processes.ts';
+import { commandsWith } from '../../support/processes/commands-with.ts';
+import { eventually } from '../../support/wire/eventually.ts';
 import { freePort } from '../../support/wire/ports.ts';
 import { settles } from '../../support/wire/settles.ts';
 
@@ -166,6 +178,15 @@ describe('the embedded database', () => {
     for (const pid of [...killed, server.pid]) expect(processStart(pid)).toBeUndefined();
   });
 
+  test('an exit in the middle of a start ends what it had started', async () => {
+    const folder = newFolder();
+    await exitsAt(folder, 'data.new/PG_VERSION');
+    expect(readdirSync(join(folder, 'data.new'))).toEqual([]); // as initdb leaves it when it is ended
+    await exitsAt(folder, 'data/postmaster.pid');
+    await using server = await startEmbeddedPostgres({ folder });
+    expect(await inside(server.url, (sql) => sql`select 1 as one`)).toEqual([{ one: 1 }]);
+  });
+
   test('leaves no server behind when it dies while its service ends', async () => {
     // which nobody else takes when it has ended
     const server = await startEmbeddedPostgres({ folder: newFolder(), port: await freePort(), revive: true });
@@ -176,6 +197,21 @@ describe('the embedded database', () => {
     await expect(inside(server.url, (sql) => sql`select 1`)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 });
+
+/** A start in a process of its own, which exits as soon as the file is there. */
+async function exitsAt(folder: string, file: string): Promise<void> {
+  const script = `import { existsSync } from 'node:fs';
+    import { startEmbeddedPostgres } from '${module('src/platform/db/embedded/index.ts')}';
+    startEmbeddedPostgres({ folder: ${JSON.stringify(folder)} });
+    const look = () => (existsSync(${JSON.stringify(join(folder, file))}) ? process.exit(0) : setImmediate(look));
+    look();`;
+  const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
+  expect(await new Promise((done) => child.once('exit', done))).toBe(0);
+  await eventually('nothing runs in its folder', () => commandsWith(folder).length === 0);
+}
 
 describe('the preparation of a start', () => {
   test('finds a free port, migrates the database and prints a banner with the addresses', async () => {

@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chownSync, closeSync, constants, existsSync, openSync } from 'node:fs';
@@ -78,8 +78,6 @@ export async function startEmbeddedPostgres({
     let server = await startServer(start, port);
     log(`Postgres ${server.pid} listens on 127.0.0.1:${server.port}, data in ${data}`);
     const url = `postgres://${USER}:${password}@127.0.0.1:${server.port}/${DATABASE}`;
-    const endWithUs = () => server.interrupt();
-    process.on('exit', endWithUs); // an exit without disposal leaves no orphan; after kill -9 the next start finds it
 
     const ending = new AbortController();
     const isEnding = once(ending.signal, 'abort');
@@ -112,7 +110,6 @@ export async function startEmbeddedPostgres({
       },
       folder: place,
       async [Symbol.asyncDispose]() {
-        process.off('exit', endWithUs);
         ending.abort();
         await alive;
         await endServer(server.pid, server.interrupt);
@@ -162,7 +159,7 @@ async function makeCluster(
   if (user) for (const path of [draft, secret]) chownSync(path, user.uid, user.gid);
   const options = { ...user, cwd: draft, env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' } };
   try {
-    await execute(
+    const made = execute(
       initdb,
       [
         `--pgdata=${draft}`,
@@ -177,7 +174,10 @@ async function makeCluster(
       ],
       options,
     );
+    endWithUs(made.child, 'SIGTERM');
+    await made;
     const single = execute(postgres, ['--single', '-D', draft, 'postgres'], options);
+    endWithUs(single.child, 'SIGTERM');
     single.child.stdin?.end(`create database ${DATABASE};\n`);
     await single;
   } catch (cause) {
@@ -255,6 +255,13 @@ async function endServer(pid: number, interrupt: () => void): Promise<void> {
   if (await gone(STOP_SECONDS / 2)) return;
   signal(pid, 'SIGKILL');
   await gone(STOP_SECONDS / 2);
+}
+
+/** An exit without disposal, or in the middle of a start, leaves no orphan. After `kill -9` the next start finds it. */
+function endWithUs(child: ChildProcess, by: NodeJS.Signals): void {
+  const end = () => child.kill(by);
+  process.on('exit', end);
+  child.once('exit', () => process.off('exit', end));
 }
 
 const freePort = () =>
@@ -337,6 +344,7 @@ async function tryServer(
     },
   );
   closeSync(output);
+  endWithUs(child, 'SIGINT');
   const last: { words?: string } = {};
   child.on('error', (error) => (last.words = error.message));
   child.on('exit', (code, by) => (last.words = `ended with ${by ?? code}`));
