@@ -81,7 +81,7 @@ const ADDED: readonly Row[] = [
     201,
     list('id identifier name valid settingsError errors emptyContent tooLong maximumCharacters warnings issues'),
   ],
-  ['POST /posts/bulk', 'posts:create', 201, { planId: '', rows: list(ROW_OF_PLAN) }],
+  ['POST /posts/bulk', 'posts:create', 201, { planId: '', rows: list(`${ROW_OF_PLAN} warnings`) }],
   ['POST /posts/bulk/:planId/apply', 'posts:create', 201, { created: '', rows: list(ROW_OF_PLAN) }],
   ['POST /posts/bulk/:planId/undo', 'posts:delete', 201, { deleted: '', kept: list('postId reason') }],
   ['POST /posts/pause', 'posts:manage', 201, 'paused'],
