@@ -59,7 +59,8 @@ export async function startServices(): Promise<Services> {
     ? undefined
     : await startEmbeddedPostgres({
         folder: join(folder, 'postgres'),
-        settings: { fsync: 'off', max_connections: '200' },
+        // each database that is made or dropped is a checkpoint, after which whole pages would go into the log
+        settings: { fsync: 'off', full_page_writes: 'off', max_connections: '200' },
       });
   process.env['TEST_DATABASE_URL'] = given ?? postgres!.url;
   const redis = await startRedis();
