@@ -14,6 +14,8 @@ export interface ReconcilerOptions extends Omit<ScansOptions, 'limit'> {
   heartbeat: Heartbeat;
   /** Between two sweeps; who has not the lease asks for it twice as often. */
   intervalMs: number;
+  /** Before the first sweep: hosts that live have said so by then. */
+  firstMs?: number;
   limit?: number;
   /** Told of every sweep, before it ends. */
   onFound?: (found: Found) => void;
@@ -55,6 +57,7 @@ export function startReconciler({
   clock,
   heartbeat,
   intervalMs,
+  firstMs = intervalMs,
   limit = 500,
   onFound,
   ...needs
@@ -102,7 +105,7 @@ export function startReconciler({
   const loop = startLoop({
     clock,
     lease,
-    firstRestMs: intervalMs,
+    firstRestMs: firstMs,
     restMs: intervalMs,
     round: async () => ((await sweep()) ? intervalMs : intervalMs / 2),
     onError: (error) => log.warn({ err: error }, 'a sweep failed and is made again'),

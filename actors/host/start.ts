@@ -15,7 +15,8 @@ import { wakeWebhooks } from '../webhook/subscribe.ts';
 const implementations = [organization, channel, post, webhook];
 /**
  * What a process held that died is found within ten seconds: after its silence of five by a sweep of another one, at the
- * latest 4.5 s later; where it was the one that sweeps, when its lease is over, by a look that comes every 2.25 s.
+ * latest 4.5 s later; where it was the one that sweeps, when its lease is over, by a look that comes every 2.25 s. An
+ * engine that is alone has no other host to wait for, and sweeps as it starts.
  */
 const RECONCILE_MS = 4_500;
 const RECONCILER_LEASE_SECONDS = 7;
@@ -69,7 +70,7 @@ function signsOf({ sql, posts, followUps, webhooks }: Pick<Context, 'sql' | 'pos
  */
 export async function startActors(
   context: Context,
-  { reconcileMs = RECONCILE_MS }: { reconcileMs?: number } = {},
+  { reconcileMs }: { reconcileMs?: number } = {},
 ): Promise<ActorHost> {
   const {
     engine,
@@ -113,7 +114,8 @@ export async function startActors(
     log,
     remind: (reminders) => engine.remind(reminders),
     lease: openLease({ sql, name: 'reconciler', holder: incarnation, seconds: RECONCILER_LEASE_SECONDS }),
-    intervalMs: reconcileMs,
+    intervalMs: reconcileMs ?? RECONCILE_MS,
+    firstMs: reconcileMs ?? (engine.isAlone ? 0 : RECONCILE_MS),
     onFound: (found) =>
       Object.entries(found).forEach(([kind, n]) => !BEGUN_BY_SCANS.has(kind) && metrics.found.inc({ kind }, n)),
   });

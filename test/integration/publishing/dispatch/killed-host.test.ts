@@ -18,8 +18,12 @@ const VICTIMS: Record<Victim, { title: string; everyMs: number; stepMs: number }
   alone: { title: 'the only host, in whose place another one starts', everyMs: 4_500, stepMs: 900 },
 };
 const victims = Object.entries(VICTIMS).map(([victim, more]) => ({ victim: victim as Victim, ...more }));
+/** A start that comes when the silence and the lease of the killed one are over. */
+const LATER_MS = 8_000;
+/** Of a start: its sweep, and the first look-up. */
+const AT_ONCE_MS = 1_000;
 
-const kills = victims.flatMap(({ victim, everyMs, stepMs }): Kill[] => {
+const soon = victims.flatMap(({ victim, everyMs, stepMs }): Kill[] => {
   const of = { victim, downMs: 100 };
   const phases = Array.from({ length: everyMs / stepMs }, (_, n) => n);
   return [
@@ -28,14 +32,18 @@ const kills = victims.flatMap(({ victim, everyMs, stepMs }): Kill[] => {
     { ...of, instant: 'delivered', phaseMs: 1_000 },
   ];
 });
+const later = [...IN_A_CALL, 'commented', 'delivered'].map(
+  (instant) => ({ victim: 'alone', instant, phaseMs: 0, downMs: LATER_MS }) as Kill,
+);
+
 let takeovers: Takeover[] = [];
 beforeAll(async () => {
-  const { stdout } = await promisify(execFile)(process.execPath, [SCRIPT, JSON.stringify(kills)]);
+  const { stdout } = await promisify(execFile)(process.execPath, [SCRIPT, JSON.stringify([...soon, ...later])]);
   takeovers = JSON.parse(stdout) as Takeover[];
 }, 600_000);
 
 describe.each(victims)('the kill of $title', ({ victim, everyMs, stepMs }) => {
-  const ofVictim = () => takeovers.filter((one) => one.victim === victim);
+  const ofVictim = () => takeovers.filter((one) => one.victim === victim && one.downMs !== LATER_MS);
 
   test('leaves no claim unsettled for more than ten seconds, at any instant and in any phase of the timers [R3]', () => {
     expect(ofVictim()).toHaveLength(everyMs / stepMs + 2);
@@ -46,6 +54,13 @@ describe.each(victims)('the kill of $title', ({ victim, everyMs, stepMs }) => {
     expect(ofVictim().filter(({ normalMs }) => normalMs > NORMAL_MS)).toEqual([]);
     expect(ofVictim().filter(({ out }) => out.some((times) => times !== 1))).toEqual([]);
   });
+});
+
+test('the only host that starts again later settles at once what the killed one had claimed', () => {
+  const all = takeovers.filter(({ downMs }) => downMs === LATER_MS);
+  expect(all).toHaveLength(later.length);
+  expect(all.filter(({ settledMs }) => settledMs > AT_ONCE_MS)).toEqual([]);
+  expect(all.filter(({ out }) => out.some((times) => times !== 1))).toEqual([]);
 });
 
 test('a kill meets the timers of the other host in all their phases', () => {
