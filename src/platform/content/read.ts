@@ -16,6 +16,8 @@ const INLINE = new Set(['strong', 'em', 'u', 'a', 'span']);
 /** Blocks that hold inline content only: the next block ends them. */
 const PARAGRAPHS = new Set(['p', 'h1', 'h2', 'h3']);
 const LISTS = new Set(['ul', 'ol']);
+const ITEM = new Set([...LISTS, 'li']);
+const NONE: ReadonlySet<string> = new Set();
 const KEPT = new Set([...INLINE, ...PARAGRAPHS, ...LISTS, 'li']);
 /** Their tags are dropped, but their end ends a line. */
 const OTHER_BLOCKS = new Set(['div', 'blockquote', 'h4', 'h5', 'h6', 'pre', 'section', 'article', 'tr']);
@@ -73,7 +75,7 @@ export function readContent(html: string, hearer: Hearer): void {
     if (kept) hearer.close(name);
   };
   /** Closes the innermost element of these names and all in it; what `within` names is not left. */
-  function close(isOne: (name: string) => boolean, within: ReadonlySet<string> = new Set()): void {
+  function close(isOne: (name: string) => boolean, within = NONE): void {
     for (let at = stack.length - 1; at >= 0; at--) {
       const { name } = stack[at]!;
       if (!isOne(name)) {
@@ -84,7 +86,6 @@ export function readContent(html: string, hearer: Hearer): void {
       return;
     }
   }
-  const ITEM = new Set([...LISTS, 'li']);
   function open(name: string): void {
     if (name === 'br') return hearer.endLine();
     if (!KEPT.has(name)) return hearer.dropped();

@@ -113,6 +113,7 @@ export function openProviders({
       ({ id, optional }) => optional === undefined || (optional === 'sandbox' ? sandboxEnabled : sso.includes(id)),
     )
     .map(immutable);
+  const named = Map.groupBy(all, ({ domain, id }) => `${domain}/${id}`);
   const status = (adapter: AnyAdapter) => lifecycleOf(adapter, all, clock.now());
   const lines = openLines({
     outbound,
@@ -131,7 +132,7 @@ export function openProviders({
     // the overloads state the type
     list: (domain?: Domain) => all.filter((adapter) => domain === undefined || adapter.domain === domain) as never,
     resolve: <D extends keyof AdapterOf>(domain: D, id: string, options: Resolve = {}) =>
-      chooseVersion(all, domain, id, options, clock.now()) as AdapterOf[D],
+      chooseVersion(named.get(`${domain}/${id}`) ?? [], domain, id, options, clock.now()) as AdapterOf[D],
     status,
     catalog(domain, featured = new Map()) {
       const wanted = domain === undefined ? undefined : knownDomain(domain);

@@ -68,10 +68,10 @@ export async function filesOf(
   claimed: ClaimedPost,
   over: AbortSignal,
 ): Promise<Files> {
-  const limits = limitsOfPost({ channels }, claimed);
   const named = namedOf({ channels }, claimed);
   const items = [...claimed.media, ...named.map(({ item }) => item)];
   if (items.length === 0) return { files: [], named: {} };
+  const limits = limitsOfPost({ channels }, claimed);
   const loaded = await media.load(claimed.orgId, items, { signal: over, limits });
   const own = claimed.media.length;
   return {
