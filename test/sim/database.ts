@@ -1,4 +1,5 @@
 import { type Database, migrate, openDatabase } from '../../src/platform/db/index.ts';
+import { openKeptSessions } from '../support/wire/database/kept-sessions.ts';
 import { openPool } from '../support/wire/database/postgres-wire.ts';
 import { searchPathOf, timeSchema } from '../support/wire/virtual-time.ts';
 import { START } from './kernel.ts';
@@ -46,6 +47,14 @@ const WITHOUT_VACUUM = `
     loop execute format('alter table %s set (autovacuum_enabled = false)', one); end loop;
   end $$`;
 
+/** Of the sessions. */
+const SETTINGS = {
+  'sim.now': new Date(START).toISOString(),
+  // one plan of a statement is enough
+  plan_cache_mode: 'force_generic_plan',
+  jit: 'off',
+};
+
 const SERVER = process.env['TEST_DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
 const urlOf = (database: string): URL => Object.assign(new URL(SERVER), { pathname: `/${database}` });
 
@@ -62,14 +71,13 @@ async function makeDatabase(name: string, how = ''): Promise<() => Promise<void>
     await root.unsafe(drop);
     await root.unsafe(`create database ${name} ${how}`);
     await root.unsafe(searchPathOf(name));
-    await root.unsafe(`alter database ${name} set sim.now = '${new Date(START).toISOString()}'`);
-    // each host has connections of its own, and a statement runs a few times on each: one plan is enough
-    await root.unsafe(`alter database ${name} set plan_cache_mode = force_generic_plan`);
+    for (const [setting, value] of Object.entries(SETTINGS))
+      await root.unsafe(`alter database ${name} set ${setting} = '${value}'`);
   });
   return () => runOn(SERVER, (root) => root.unsafe(drop));
 }
 
-/** A migrated database to be copied for each simulation. Disposing of it drops it. */
+/** A migrated database to be copied by each process that simulates. Disposing of it drops it. */
 export async function buildTemplate(name: string): Promise<AsyncDisposable & { name: string }> {
   const drop = await makeDatabase(name);
   await runOn(urlOf(name).href, async (sql) => {
@@ -81,17 +89,41 @@ export async function buildTemplate(name: string): Promise<AsyncDisposable & { n
   return { name, [Symbol.asyncDispose]: drop };
 }
 
-/** Copies the template for one simulation. `sql` is for the checks: in real time, and no door. */
+/** Tables with something in them, beside that which every simulation begins with. */
+const FILLED = `
+  select c.oid::regclass::text as name
+  from pg_class c
+  where c.relkind = 'r' and c.relnamespace in ('public'::regnamespace, 'sim'::regnamespace)
+    and c.relname <> 'migrations' and pg_relation_size(c.oid) > 0
+  order by 1`;
+
+/**
+ * Copies the template for the simulations of this process, which have it one after the other. `sql` is for the checks:
+ * in real time, and no door.
+ */
 export async function copyTemplate(template: string, name: string) {
   const drop = await makeDatabase(name, `template ${template} strategy wal_log`);
-  const url = urlOf(name);
+  const url = urlOf(name).href;
+  const sessions = await openKeptSessions(url, 3);
   // open from before time is virtual: nothing of it may wait for a timer
-  const sql = openPool(url.href, name, { max: 1, idle_timeout: null, max_lifetime: null, connect_timeout: null });
-  await sql`select 1`;
+  const sql = openPool(url, name, { max: 1, idle_timeout: null, max_lifetime: null, connect_timeout: null });
   return {
-    url,
     sql,
+    sessions,
+    /** Makes it as the template is. */
+    async empty(): Promise<void> {
+      const filled = (await sql.unsafe<{ name: string }[]>(FILLED)).map((table) => table.name);
+      await sql.unsafe(`
+        begin;
+        set local session_replication_role = replica;
+        ${filled.map((table) => `delete from ${table};`).join('\n')}
+        select setval(seqrelid::regclass, seqstart, false) from pg_sequence;
+        commit;
+        set sim.now = '${new Date(START).toISOString()}'`);
+      if (filled.length > 0) await sql.unsafe(`vacuum (index_cleanup on) ${filled.join(', ')}`);
+    },
     async [Symbol.asyncDispose]() {
+      sessions.end();
       await sql.end({ timeout: 1 });
       await drop();
     },

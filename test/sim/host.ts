@@ -3,13 +3,14 @@ import { actorTypes, startActors } from '../../actors/host/start.ts';
 import { type Context, openContext } from '../../src/context.ts';
 import { readConfig } from '../../src/platform/config/index.ts';
 import { WITH_BILLING } from '../support/worlds/billing.ts';
+import type { KeptSessions } from '../support/wire/database/kept-sessions.ts';
 import { JWT_SECRET } from '../support/worlds/secret.ts';
 import type { Process } from './kernel.ts';
 import type { World } from './known.ts';
 import { openWires, type WireFaults } from './wire.ts';
 
 interface HostOptions extends WireFaults {
-  url: URL;
+  sessions: KeptSessions;
   folder: string;
   /** Lines of the product that a person must see. */
   onError(line: string): void;
@@ -22,10 +23,10 @@ const LOOK_MS = 2_000;
 const HORIZON_HOURS = 20 / 3_600;
 
 /** The product in one process, as `rookery start` joins it, with what is at its edges replaced. */
-export function startHost(world: World, process: Process, { url, folder, onError, ...faults }: HostOptions) {
+export function startHost(world: World, process: Process, { sessions, folder, onError, ...faults }: HostOptions) {
   const { kernel } = world;
   const { name } = process;
-  const wires = openWires({ url, kernel, process, ...faults });
+  const wires = openWires({ sessions, kernel, process, ...faults });
   const log = {
     debug: () => {},
     info: () => {},

@@ -68,7 +68,6 @@ export interface World {
 }
 
 export interface SimulationOptions {
-  template: string;
   seed: number;
   /** Faults that this run leaves out: how a failure is made smaller. */
   without: readonly Fault[];

@@ -5,7 +5,7 @@ import { newId } from '../../src/platform/kernel/index.ts';
 import { Random } from '../support/random.ts';
 import { openChecks, SETTLES_MS, Violation } from './checks.ts';
 import { standsIn } from './coverage.ts';
-import { copyTemplate, type SimulatedDatabase } from './database.ts';
+import type { SimulatedDatabase } from './database.ts';
 import { endSimulation, simulate } from './globals.ts';
 import { startHost } from './host.ts';
 import { Kernel, type Process, START } from './kernel.ts';
@@ -29,12 +29,12 @@ const FAIR: Weather = { faulty: 0, kinds: [], latencyMs: 200 };
 /** Faults that last as long as their seed does: they are counted by seeds. */
 const DRAWN_WHOLE: readonly Fault[] = ['answers', 'slow', 'people'];
 
-/** Runs one seed on a database of its own, from its first post until everything has its end. */
-export async function runSeed(options: SimulationOptions): Promise<Simulation> {
+/** Runs one seed on an empty database, from its first post until everything has its end. */
+export async function runSeed(options: SimulationOptions, database: SimulatedDatabase): Promise<Simulation> {
   await using ends = new AsyncDisposableStack();
   const folder = mkdtempSync(join(tmpdir(), 'rookery-sim-'));
   ends.defer(() => rmSync(folder, { recursive: true, force: true }));
-  const database = ends.use(await copyTemplate(options.template, `${options.template}_${process.pid}`));
+  await database.empty();
   ends.defer(endSimulation);
   return await runWorld(options, database, folder);
 }
@@ -69,7 +69,7 @@ async function runWorld(options: SimulationOptions, database: SimulatedDatabase,
   const answering = () => hosts.filter(({ context }) => context);
 
   async function live(): Promise<void> {
-    kernel.busy = () => hosts.some(({ wires }) => wires.isBusy) || isReading();
+    kernel.busy = isReading;
     await start();
     await isUp();
     const rounds = faults.has('outage') ? 2 : 1;
@@ -217,7 +217,7 @@ async function runWorld(options: SimulationOptions, database: SimulatedDatabase,
       awayUntil: -Infinity,
     };
     const host = startHost(world, started, {
-      url: database.url,
+      sessions: database.sessions,
       folder,
       cut,
       happened(process, what) {

@@ -1,5 +1,5 @@
 import { MANY_SEEDS, MET_BY_MANY, notMet } from './coverage.ts';
-import { buildTemplate } from './database.ts';
+import { buildTemplate, copyTemplate } from './database.ts';
 import { START } from './kernel.ts';
 import type { Simulation } from './known.ts';
 import { runSeed } from './run.ts';
@@ -34,8 +34,9 @@ export async function simulateAll(options: SeriesOptions): Promise<number> {
   const given = process.env['SIM_TEMPLATE'];
   await using built = given === undefined ? await buildTemplate(`rookery_sim_${process.pid}`) : undefined;
   const template = given ?? built!.name;
+  await using database = await copyTemplate(template, `${template}_${process.pid}`);
   const leftOut = FAULTS.filter((fault) => options.without.includes(fault));
-  const run: Run = (seed, without = leftOut, acts = options.acts) => runSeed({ template, seed, without, acts });
+  const run: Run = (seed, without = leftOut, acts = options.acts) => runSeed({ seed, without, acts }, database);
   const seen: Record<string, number> = {};
   let [virtualMs, steps, runs] = [0, 0, 0];
   const begun = realMs();

@@ -7,7 +7,8 @@ import type { Database } from '../../../../src/platform/db/index.ts';
 export const SYNC = 83; // S
 export const QUERY = 81; // Q
 export const PARSE = 80; // P
-const BIND = 66; // B
+export const BIND = 66; // B
+export const DESCRIBE = 68; // D
 export const FLUSH = 72; // H
 export const READY = 90; // Z
 
@@ -20,7 +21,8 @@ export function* messagesOf(bytes: Buffer): Generator<{ type: number; whole: Buf
     at = end;
   }
 }
-const textAt = (bytes: Buffer, from: number): string => bytes.toString('utf8', from, bytes.indexOf(0, from));
+/** A text that ends with a zero. */
+export const textAt = (bytes: Buffer, from: number): string => bytes.toString('utf8', from, bytes.indexOf(0, from));
 /** A statement in one line. */
 const lineOf = (sql: string): string =>
   sql
