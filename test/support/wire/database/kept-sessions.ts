@@ -154,7 +154,10 @@ export async function openKeptSessions(url: string, count: number) {
       free.isFree = false;
       return free;
     },
-    all: sessions as readonly KeptSession[],
+    /** Has everything planned anew. */
+    async discardPlans(): Promise<void> {
+      for (const one of sessions) await one.ask(messageOf('Q', 'discard plans'), new Map());
+    },
     end: () => sessions.forEach((one) => one.end()),
   };
 }
