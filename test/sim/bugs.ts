@@ -1,13 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type Bug, BUGS, LEFT_OUT } from './bugs/list.ts';
 import { buildTemplate } from './database.ts';
+import { ROOT, simulateApart } from './jobs.ts';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** What the simulation loads. */
 const COPIED = ['src', 'actors', 'test/sim', 'test/support', 'package.json'];
 
@@ -18,11 +15,16 @@ export function editedText(text: string, name: string, [file, from, to]: Bug['ed
   return parts.join(to);
 }
 
-/** Copies of the tree that are searched at a time: each waits for the database most of the time. */
-const AT_ONCE = 3;
-
-/** Puts each bug into a copy of the tree, and simulates there until it is found. Answers the exit code. */
-export async function findBugs(seeds: number, only: readonly string[], say: (line: string) => void): Promise<number> {
+/**
+ * Puts each bug into a copy of the tree, and simulates there until it is found; so many at a time. Answers the exit
+ * code.
+ */
+export async function findBugs(
+  seeds: number,
+  jobs: number,
+  only: readonly string[],
+  say: (line: string) => void,
+): Promise<number> {
   await using template = await buildTemplate(`rookery_sim_${process.pid}`);
   const wanted = BUGS.filter(({ name }) => only.length === 0 || only.some((one) => name.startsWith(one)));
   const left = [...wanted];
@@ -45,7 +47,7 @@ export async function findBugs(seeds: number, only: readonly string[], say: (lin
       rmSync(folder, { recursive: true, force: true });
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: jobs }, work));
   say(`${found} of ${wanted.length} found`);
   for (const [name, reason] of Object.entries(LEFT_OUT)) say(`${name}: left out: ${reason}`);
   return 0;
@@ -63,13 +65,4 @@ function plant({ name, edits }: Bug, folder: string): void {
     const path = join(folder, edit[0]);
     writeFileSync(path, editedText(readFileSync(path, 'utf8'), name, edit));
   }
-}
-
-/** Runs a simulation in a process of its own, whose time and randomness are virtual. */
-export async function simulateApart(args: readonly string[], cwd = ROOT, env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, ['test/sim/main.ts', ...args], { cwd, env: { ...process.env, ...env } });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => void (output += String(text)));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, output };
 }

@@ -5,9 +5,21 @@ import type { Simulation } from './known.ts';
 import { runSeed } from './run.ts';
 import { type Fault, FAULTS } from './swarm.ts';
 
+/** What is said of a run in its last line. */
+export interface Figures {
+  seeds: number;
+  runs: number;
+  steps: number;
+  virtualDays: number;
+  seconds: number;
+  runsPerMinute: number;
+  seen: Record<string, number>;
+}
 interface SeriesOptions {
   from: number;
   seeds: number;
+  /** One in so many of them; other processes have the others. */
+  every: number;
   /** Each of the first `replayed` seeds runs so often, and has to have the same hash each time. */
   replays: number;
   replayed: number;
@@ -30,7 +42,7 @@ const realMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);
 
 /** Runs seeds one after the other until one fails, which is shrunk and shown. Answers the exit code. */
 export async function simulateAll(options: SeriesOptions): Promise<number> {
-  const { from, seeds, replayed, lines, isTraced, json, say } = options;
+  const { from, seeds, every, replayed, lines, isTraced, json, say } = options;
   const given = process.env['SIM_TEMPLATE'];
   await using built = given === undefined ? await buildTemplate(`rookery_sim_${process.pid}`) : undefined;
   const template = given ?? built!.name;
@@ -38,35 +50,54 @@ export async function simulateAll(options: SeriesOptions): Promise<number> {
   const leftOut = FAULTS.filter((fault) => options.without.includes(fault));
   const run: Run = (seed, without = leftOut, acts = options.acts) => runSeed({ seed, without, acts }, database);
   const seen: Record<string, number> = {};
+  const hashes = new Map<number, string>();
   let [virtualMs, steps, runs] = [0, 0, 0];
   const begun = realMs();
 
-  for (let seed = from; seed < from + seeds; seed++) {
+  for (let seed = from; seed < from + seeds; seed += every) {
     const done = await run(seed);
+    runs += 1;
     virtualMs += done.virtualMs;
     steps += done.steps;
+    hashes.set(seed, done.hash);
     for (const [what, times] of Object.entries(done.seen)) seen[what] = (seen[what] ?? 0) + times;
     if (done.violation !== undefined) {
       report(json ? done : await shrink(done, run, say), lines, say);
       return 1;
     }
-    const replays = seed < from + replayed ? options.replays : 1;
-    runs += replays;
     if (isTraced) done.trace.slice(-lines).forEach(say);
-    for (let n = 1; n < replays; n++) {
+  }
+  // after all the others, which have left nothing behind
+  const { replays } = options;
+  for (const [seed, first] of hashes) {
+    if (seed >= from + replayed || replays < 2) continue;
+    for (let n = 2; n <= replays; n++) {
       const { hash } = await run(seed);
-      if (hash === done.hash) continue;
-      say(`seed ${seed}: run ${n + 1} has the hash ${hash}, the first one ${done.hash}`);
+      runs += 1;
+      if (hash === first) continue;
+      say(`seed ${seed}: run ${n} has the hash ${hash}, the first one ${first}`);
       return 1;
     }
-    if (replays > 1) say(`seed ${seed}: ${replays} of ${replays} runs have the hash ${done.hash}`);
+    say(`seed ${seed}: ${replays} of ${replays} runs have the hash ${first}`);
   }
   const ms = Math.max(1, realMs() - begun);
-  const virtualDays = Math.round((virtualMs / DAY) * 10) / 10;
-  const runsPerMinute = Math.round((runs * 60_000) / ms);
-  say(JSON.stringify({ seeds, runs, steps, virtualDays, seconds: Math.round(ms / 1_000), runsPerMinute, seen }));
-  const missing = seeds >= MANY_SEEDS ? notMet(seen, MET_BY_MANY) : [];
-  if (missing.length > 0) say(`not met by ${seeds} seeds: ${missing.join(', ')}`);
+  const figures: Figures = {
+    seeds: hashes.size,
+    runs,
+    steps,
+    virtualDays: Math.round((virtualMs / DAY) * 10) / 10,
+    seconds: Math.round(ms / 1_000),
+    runsPerMinute: Math.round((runs * 60_000) / ms),
+    seen,
+  };
+  return judge(figures, say);
+}
+
+/** Says what came of all seeds. Many of them have to have met everything that can be met. Answers the exit code. */
+export function judge(figures: Figures, say: (line: string) => void): number {
+  say(JSON.stringify(figures));
+  const missing = figures.seeds >= MANY_SEEDS ? notMet(figures.seen, MET_BY_MANY) : [];
+  if (missing.length > 0) say(`not met by ${figures.seeds} seeds: ${missing.join(', ')}`);
   return missing.length > 0 ? 1 : 0;
 }
 

@@ -1,23 +1,19 @@
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { availableParallelism } from 'node:os';
 import { expect, test } from '@jest/globals';
 import { isFull, note } from '../support/processes/chaos.ts';
-import { editedText, simulateApart } from './bugs.ts';
+import { editedText } from './bugs.ts';
 import { BUGS, LEFT_OUT } from './bugs/list.ts';
 import { MET_BY_FEW, MET_BY_MANY, notMet } from './coverage.ts';
+import { ROOT, simulateApart } from './jobs.ts';
+import type { Figures } from './series.ts';
 
-/** The last line of a run. */
-interface Figures {
-  seeds: number;
-  runs: number;
-  seen: Record<string, number>;
-}
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const JOBS = String(availableParallelism());
 
-const [SEEDS, REPLAYED] = isFull ? [1_000, 100] : [20, 4];
+const [SEEDS, REPLAYED] = isFull ? [1_000, 100] : [100, 10];
 
 test(`${SEEDS} simulations, of which ${REPLAYED} run twice with the same hash, keep what publishing promises under drawn faults, and meet what can break [R11]`, async () => {
-  const args = ['--seeds', String(SEEDS), '--replay', '2', '--replayed', String(REPLAYED)];
+  const args = ['--jobs', JOBS, '--seeds', String(SEEDS), '--replay', '2', '--replayed', String(REPLAYED)];
   const { code, output } = await simulateApart(['--store', 'sql', ...args]);
   expect({ code, output: code === 0 ? '' : output }).toEqual({ code: 0, output: '' });
   expect(output.match(/^seed \d+: 2 of 2 runs have the hash /gm)).toHaveLength(REPLAYED);

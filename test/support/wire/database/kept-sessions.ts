@@ -34,6 +34,12 @@ class KeptSession {
   readonly #socket: Socket;
   /** Names on the server by what they stand for. */
   readonly #kept = new Map<string, string>();
+  /** What the server has answered to whoever asked what a statement is. */
+  readonly #described = new Map<string, Buffer>();
+  /** To be sent before what comes next. */
+  #first: Buffer | undefined;
+  /** The server waits for the end of what it was asked. */
+  #isUnended = false;
   #named = 0;
   #came: Buffer = Buffer.alloc(0);
   #answered: ((answer: Buffer) => void) | undefined;
@@ -46,21 +52,25 @@ class KeptSession {
     socket.on('data', (bytes) => this.#hear(bytes));
   }
 
-  /** Sends what a connection has written, after `first`, and answers what the server says to it. */
+  /** Sends what a connection has written, after the statement `first`, and answers what the server says to it. */
   async ask(written: Buffer, prepared: Prepared, first?: string): Promise<Buffer> {
-    const sent = first === undefined ? [] : [messageOf('Q', first)];
+    if (first !== undefined) this.#first = messageOf('Q', first);
     const fresh: string[] = [];
+    const sent: Buffer[] = [];
+    let asked = '';
+    let types = '';
     for (const { type, whole } of messagesOf(written)) {
+      types += String.fromCharCode(type);
       // of a bind, the name of a portal comes before that of the statement
       const at = type === BIND ? 6 + Buffer.byteLength(textAt(whole, 5)) : type === DESCRIBE ? 6 : 5;
       const end = whole.indexOf(0, at) + 1;
       if (type === PARSE) {
-        const statement = whole.toString('latin1', end);
-        prepared.set(textAt(whole, at), statement);
-        if (this.#kept.has(statement)) sent.push(NOTHING);
+        asked = whole.toString('latin1', end);
+        prepared.set(textAt(whole, at), asked);
+        if (this.#kept.has(asked)) sent.push(NOTHING);
         else {
-          fresh.push(statement);
-          sent.push(this.#parse(statement));
+          fresh.push(asked);
+          sent.push(this.#parse(asked));
         }
       } else if (type === BIND || type === DESCRIBE) {
         const statement = prepared.get(textAt(whole, at))!;
@@ -70,10 +80,22 @@ class KeptSession {
         sent.push(messageOf(type === BIND ? 'B' : 'D', whole.subarray(5, at), name, whole.subarray(end)));
       } else sent.push(whole);
     }
-    let answer = await this.#exchange(Buffer.concat(sent));
-    let isFirst = first !== undefined;
-    for (const { type, whole, end } of messagesOf(answer)) {
-      if (type === CLOSED) whole[0] = PARSED;
+    this.isDescribing = types.endsWith('H');
+    const isQuestion = types === 'PDH';
+    const known = isQuestion && fresh.length === 0 ? this.#described.get(asked) : undefined;
+    if (known) return known;
+    const answer = await this.#tell(Buffer.concat(sent), fresh);
+    const isWhat = isQuestion && [...messagesOf(answer)].every(({ type }) => type !== ERROR);
+    if (isWhat) this.#described.set(asked, answer);
+    return answer;
+  }
+  async #tell(sent: Buffer, fresh: readonly string[]): Promise<Buffer> {
+    let isFirst = this.#first !== undefined;
+    const whole = this.#first ? Buffer.concat([this.#first, sent]) : sent;
+    this.#first = undefined;
+    let answer = await this.#exchange(whole);
+    for (const { type, whole: message, end } of messagesOf(answer)) {
+      if (type === CLOSED) message[0] = PARSED;
       // maybe one that is there as well, under a name that nobody uses
       if (type === ERROR) for (const statement of fresh) this.#kept.delete(statement);
       if (isFirst && type === READY) {
@@ -83,9 +105,10 @@ class KeptSession {
     }
     return answer;
   }
-  /** Ends a transaction that its connection has left behind. */
+  /** Ends what its connection has left behind. */
   async release(): Promise<void> {
-    if (this.isDescribing) await this.#exchange(SYNCED);
+    this.#first = undefined;
+    if (this.#isUnended) await this.#exchange(SYNCED);
     if (!this.isIdle) await this.#exchange(messageOf('Q', 'rollback'));
     this.isFree = true;
   }
@@ -105,7 +128,7 @@ class KeptSession {
       last = type;
       if (type === SYNC || type === QUERY) this.#left += 1;
     }
-    this.#flushes = this.isDescribing = last === FLUSH;
+    this.#flushes = this.#isUnended = last === FLUSH;
     return new Promise((resolve) => {
       this.#answered = resolve;
       this.#socket.write(bytes);

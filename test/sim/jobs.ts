@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { buildTemplate } from './database.ts';
+import { type Figures, judge } from './series.ts';
+
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Runs a simulation in a process of its own, whose time and randomness are virtual. */
+export async function simulateApart(
+  args: readonly string[],
+  cwd = ROOT,
+  env: Record<string, string> = {},
+  signal?: AbortSignal,
+) {
+  const child = spawn(process.execPath, ['test/sim/main.ts', ...args], { cwd, env: { ...process.env, ...env }, signal });
+  child.on('error', () => {}); // it was ended by the signal
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => void (output += String(text)));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output };
+}
+
+interface Shared {
+  from: number;
+  seeds: number;
+  replays: number;
+  replayed: number;
+  /** What else each process is told. */
+  args: readonly string[];
+  say(line: string): void;
+}
+
+/** Deals seeds to so many processes, each with a database of its own, until one of them fails. Answers the exit code. */
+export async function simulateInJobs(jobs: number, { from, seeds, replays, replayed, args, say }: Shared) {
+  await using template = await buildTemplate(`rookery_sim_${process.pid}`);
+  const failed = new AbortController();
+  const ran = await Promise.all(
+    Array.from({ length: Math.min(jobs, seeds) }, async (_, n) => {
+      const counts = { from: from + n, seeds: seeds - n, every: jobs, replay: replays, replayed: replayed - n };
+      const given = Object.entries(counts).flatMap(([name, count]) => [`--${name}=${count}`]);
+      const env = { SIM_TEMPLATE: template.name };
+      const { code, output } = await simulateApart([...given, ...args], ROOT, env, failed.signal);
+      const lines = output.trim().split('\n');
+      if (code === 0) {
+        lines.slice(0, -1).forEach(say);
+        return JSON.parse(lines.at(-1)!) as Figures;
+      }
+      if (!failed.signal.aborted) lines.forEach(say);
+      failed.abort();
+      return undefined;
+    }),
+  );
+  const all = ran.filter((figures) => figures !== undefined);
+  return all.length < ran.length ? 1 : judge(all.reduce(together), say);
+}
+
+function together(one: Figures, other: Figures): Figures {
+  const seen = { ...one.seen };
+  for (const [what, times] of Object.entries(other.seen)) seen[what] = (seen[what] ?? 0) + times;
+  return {
+    seeds: one.seeds + other.seeds,
+    runs: one.runs + other.runs,
+    steps: one.steps + other.steps,
+    virtualDays: Math.round((one.virtualDays + other.virtualDays) * 10) / 10,
+    seconds: Math.max(one.seconds, other.seconds),
+    runsPerMinute: one.runsPerMinute + other.runsPerMinute,
+    seen,
+  };
+}
