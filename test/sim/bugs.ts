@@ -19,12 +19,7 @@ export function editedText(text: string, name: string, [file, from, to]: Bug['ed
  * Puts each bug into a copy of the tree, and simulates there until it is found; so many at a time. Answers the exit
  * code.
  */
-export async function findBugs(
-  seeds: number,
-  jobs: number,
-  only: readonly string[],
-  say: (line: string) => void,
-): Promise<number> {
+export async function findBugs(seeds: number, jobs: number, only: readonly string[], say: (line: string) => void) {
   await using template = await buildTemplate(`rookery_sim_${process.pid}`);
   const wanted = BUGS.filter(({ name }) => only.length === 0 || only.some((one) => name.startsWith(one)));
   const left = [...wanted];

@@ -50,11 +50,27 @@ export const MET_BY_MANY: readonly string[] = [
   ...OUTCOMES.seldom,
 ];
 /** From so many seeds on, a run that has not met all of them fails. */
-export const MANY_SEEDS = 1_000;
+const MANY_SEEDS = 1_000;
 
 /** What was not met. A kind counts as met where one of its more exact names is: `post ERROR` by `post ERROR missed`. */
 export const notMet = (seen: Readonly<Record<string, number>>, wanted: readonly string[]): string[] =>
   wanted.filter((one) => !Object.keys(seen).some((what) => what === one || what.startsWith(`${one} `)));
+
+type Numbers = Readonly<Record<string, number>>;
+export const sumOf = <One extends Numbers>(one: One, other: Numbers): One =>
+  Object.entries(other).reduce((sum, [what, n]) => ({ ...sum, [what]: (sum[what] ?? 0) + n }), one);
+/** What is said of a run in its last line. */
+export type Figures = Record<'seeds' | 'runs' | 'steps' | 'virtualDays' | 'seconds' | 'runsPerMinute', number> & {
+  seen: Numbers;
+};
+
+/** Says what came of all seeds. Many of them have to have met everything that can be met. Answers the exit code. */
+export function judge(figures: Figures, say: (line: string) => void): number {
+  say(JSON.stringify(figures));
+  const missing = figures.seeds >= MANY_SEEDS ? notMet(figures.seen, MET_BY_MANY) : [];
+  if (missing.length > 0) say(`not met by ${figures.seeds} seeds: ${missing.join(', ')}`);
+  return missing.length > 0 ? 1 : 0;
+}
 
 /** Kinds of the timeline, and outcomes of posts and follow-ups, that stand in the database after a simulation. */
 export const standsIn = (sql: Database) => sql<{ what: string; times: number }[]>`

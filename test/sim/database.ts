@@ -1,7 +1,9 @@
-import { type Database, migrate, openDatabase } from '../../src/platform/db/index.ts';
+import { migrate } from '../../src/platform/db/index.ts';
+import { emptyAll, leaveUnvacuumed, planAlike } from '../support/wire/database/emptied.ts';
 import { openKeptSessions } from '../support/wire/database/kept-sessions.ts';
+import { makeDatabase, runOn, urlOf } from '../support/wire/database/made.ts';
 import { openPool } from '../support/wire/database/postgres-wire.ts';
-import { searchPathOf, timeSchema } from '../support/wire/virtual-time.ts';
+import { timeSchema } from '../support/wire/virtual-time.ts';
 import { START } from './kernel.ts';
 
 // Databases whose time is that of a simulation: product SQL and the defaults of its migrations run unchanged.
@@ -38,82 +40,43 @@ const FOR_CHECKS = `
       where t.post_id = $1.id and t.kind = 'unconfirmed' and t.at >= $1.claimed_at
     $$;`;
 
-/** Where tables lie decides in which order rows are read that nothing orders: nothing moves them by itself. */
-const WITHOUT_VACUUM = `
-  do $$
-  declare one regclass;
-  begin
-    for one in select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
-      where c.relkind = 'r' and n.nspname = 'public'
-    loop execute format('alter table %s set (autovacuum_enabled = false)', one); end loop;
-  end $$`;
-
-/** What the planner takes for the size of tables: it plans alike whatever was in them before. */
-const ALWAYS_ALIKE = `
-  update pg_class set relpages = 1, reltuples = 0
-  where relkind = 'r' and relnamespace in ('public'::regnamespace, 'sim'::regnamespace)`;
+/** What is filled while something is simulated, but for the tables that the template has filled. */
+const [SCHEMAS, KEPT] = [['public', 'sim'], ['migrations']];
 
 /** Of the sessions. */
 const SETTINGS = {
+  search_path: 'public, sim, pg_catalog',
   'sim.now': new Date(START).toISOString(),
   // one plan of a statement is enough
   plan_cache_mode: 'force_generic_plan',
   jit: 'off',
+  // in the order of an index, whatever the size of tables and of what is left in their indexes
   enable_seqscan: 'off',
   enable_bitmapscan: 'off',
   cpu_operator_cost: '0',
 };
 
-const SERVER = process.env['TEST_DATABASE_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres';
-const urlOf = (database: string): URL => Object.assign(new URL(SERVER), { pathname: `/${database}` });
-
-/** Over a connection that is gone before time is virtual. */
-async function runOn(url: string, work: (sql: Database) => Promise<unknown>): Promise<void> {
-  const sql = openDatabase({ url, connections: 1 });
-  await work(sql);
-  await sql.end();
-}
-/** Makes a database anew whose time is that of its sessions. Answers how it is dropped. */
-async function makeDatabase(name: string, how = ''): Promise<() => Promise<void>> {
-  const drop = `drop database if exists ${name} with (force)`;
-  await runOn(SERVER, async (root) => {
-    await root.unsafe(drop);
-    await root.unsafe(`create database ${name} ${how}`);
-    await root.unsafe(searchPathOf(name));
-    for (const [setting, value] of Object.entries(SETTINGS))
-      await root.unsafe(`alter database ${name} set ${setting} = '${value}'`);
-  });
-  return () => runOn(SERVER, (root) => root.unsafe(drop));
-}
-
 /** A migrated database to be copied by each process that simulates. Disposing of it drops it. */
 export async function buildTemplate(name: string): Promise<AsyncDisposable & { name: string }> {
-  const drop = await makeDatabase(name);
-  await runOn(urlOf(name).href, async (sql) => {
+  const drop = await makeDatabase(name, SETTINGS);
+  await runOn(urlOf(name), async (sql) => {
     await sql.unsafe(SCHEMA);
     await migrate(sql);
     await sql.unsafe(FOR_CHECKS);
-    await sql.unsafe(WITHOUT_VACUUM);
-    await sql.unsafe(ALWAYS_ALIKE);
+    // where tables lie decides in which order rows are read that nothing orders: nothing moves them by itself
+    await leaveUnvacuumed(sql, SCHEMAS);
+    await planAlike(sql, SCHEMAS);
   });
   return { name, [Symbol.asyncDispose]: drop };
 }
-
-/** Tables with something in them, beside that which every simulation begins with. */
-const FILLED = `
-  select c.oid::regclass::text as name
-  from pg_class c
-  where c.relkind = 'r' and c.relnamespace in ('public'::regnamespace, 'sim'::regnamespace)
-    and c.relname <> 'migrations' and pg_relation_size(c.oid) > 0
-  order by 1`;
 
 /**
  * Copies the template for the simulations of this process, which have it one after the other. `sql` is for the checks:
  * in real time, and no door.
  */
 export async function copyTemplate(template: string, name: string) {
-  const drop = await makeDatabase(name, `template ${template} strategy wal_log`);
-  const url = urlOf(name).href;
+  const drop = await makeDatabase(name, SETTINGS, `template ${template} strategy wal_log`);
+  const url = urlOf(name);
   const sessions = await openKeptSessions(url, 3);
   // open from before time is virtual: nothing of it may wait for a timer
   const sql = openPool(url, name, { max: 1, idle_timeout: null, max_lifetime: null, connect_timeout: null });
@@ -122,16 +85,8 @@ export async function copyTemplate(template: string, name: string) {
     sessions,
     /** Makes it as the template is. */
     async empty(): Promise<void> {
-      const filled = (await sql.unsafe<{ name: string }[]>(FILLED)).map((table) => table.name);
-      await sql.unsafe(`
-        begin;
-        set local session_replication_role = replica;
-        ${filled.map((table) => `delete from ${table};`).join('\n')}
-        select setval(seqrelid::regclass, seqstart, false) from pg_sequence;
-        commit;
-        set sim.now = '${new Date(START).toISOString()}'`);
-      if (filled.length > 0) await sql.unsafe(`vacuum (index_cleanup on) ${filled.join(', ')}`);
-      await sql.unsafe(`${ALWAYS_ALIKE} and relpages <> 1`);
+      await emptyAll(sql, SCHEMAS, KEPT);
+      await sql.unsafe(`set sim.now = '${new Date(START).toISOString()}'`);
       await sessions.discardPlans();
     },
     async [Symbol.asyncDispose]() {

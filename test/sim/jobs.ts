@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { type Figures, judge, sumOf } from './coverage.ts';
 import { buildTemplate } from './database.ts';
-import { type Figures, judge } from './series.ts';
 
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -13,7 +13,8 @@ export async function simulateApart(
   env: Record<string, string> = {},
   signal?: AbortSignal,
 ) {
-  const child = spawn(process.execPath, ['test/sim/main.ts', ...args], { cwd, env: { ...process.env, ...env }, signal });
+  const given = { cwd, env: { ...process.env, ...env }, signal };
+  const child = spawn(process.execPath, ['test/sim/main.ts', ...args], given);
   child.on('error', () => {}); // it was ended by the signal
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => void (output += String(text)));
@@ -21,12 +22,8 @@ export async function simulateApart(
   return { code, output };
 }
 
-interface Shared {
-  from: number;
-  seeds: number;
-  replays: number;
-  replayed: number;
-  /** What else each process is told. */
+interface Shared extends Record<'from' | 'seeds' | 'replays' | 'replayed', number> {
+  /** What this process was told. */
   args: readonly string[];
   say(line: string): void;
 }
@@ -37,10 +34,10 @@ export async function simulateInJobs(jobs: number, { from, seeds, replays, repla
   const failed = new AbortController();
   const ran = await Promise.all(
     Array.from({ length: Math.min(jobs, seeds) }, async (_, n) => {
-      const counts = { from: from + n, seeds: seeds - n, every: jobs, replay: replays, replayed: replayed - n };
-      const given = Object.entries(counts).flatMap(([name, count]) => [`--${name}=${count}`]);
+      const own = { jobs: 1, seed: from + n, seeds: seeds - n, every: jobs, replay: replays, replayed: replayed - n };
+      const given = Object.entries(own).map(([name, count]) => `--${name}=${count}`);
       const env = { SIM_TEMPLATE: template.name };
-      const { code, output } = await simulateApart([...given, ...args], ROOT, env, failed.signal);
+      const { code, output } = await simulateApart([...args, ...given], ROOT, env, failed.signal);
       const lines = output.trim().split('\n');
       if (code === 0) {
         lines.slice(0, -1).forEach(say);
@@ -55,16 +52,8 @@ export async function simulateInJobs(jobs: number, { from, seeds, replays, repla
   return all.length < ran.length ? 1 : judge(all.reduce(together), say);
 }
 
-function together(one: Figures, other: Figures): Figures {
-  const seen = { ...one.seen };
-  for (const [what, times] of Object.entries(other.seen)) seen[what] = (seen[what] ?? 0) + times;
-  return {
-    seeds: one.seeds + other.seeds,
-    runs: one.runs + other.runs,
-    steps: one.steps + other.steps,
-    virtualDays: Math.round((one.virtualDays + other.virtualDays) * 10) / 10,
-    seconds: Math.max(one.seconds, other.seconds),
-    runsPerMinute: one.runsPerMinute + other.runsPerMinute,
-    seen,
-  };
+function together({ seen, ...one }: Figures, { seen: also, ...other }: Figures): Figures {
+  const virtualDays = Math.round((one.virtualDays + other.virtualDays) * 10) / 10;
+  const seconds = Math.max(one.seconds, other.seconds);
+  return { ...sumOf(one, other), virtualDays, seconds, seen: sumOf(seen, also) };
 }

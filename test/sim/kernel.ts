@@ -29,6 +29,8 @@ const immediately = setImmediate;
 /** Turns of the event loop after which nothing of a process goes on by itself: the driver and buses use some. */
 const TURNS = 6;
 const NEWEST = 400;
+/** A run of more has no end: most of them have a thousand. */
+const MOST_STEPS = 60_000;
 const MICROSECOND = 0.001;
 
 /**
@@ -127,6 +129,7 @@ export class Kernel {
     const door = this.fifo || only ? open[0]! : this.random.pick(open);
     this.#remove(door);
     this.steps += 1;
+    if (this.steps > MOST_STEPS) throw new Error(`no end: ${MOST_STEPS} steps, and it still goes on`);
     this.now += MICROSECOND * this.random.between(50, 2_000);
     this.note(`${door.process?.name ?? '-'} ${door.label}`);
     await this.run(door.process, () => door.open());

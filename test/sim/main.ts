@@ -58,9 +58,7 @@ if (values.bugs) {
   process.exitCode = await findBugs(seeds, jobs, listOf(values.only), say);
 } else if (jobs > 1 && seeds > 1) {
   const { simulateInJobs } = await import('./jobs.ts');
-  const { without, acts, trace, json } = values;
-  const args = [`--without=${without}`, `--trace=${trace}`, ...(acts ? [`--acts=${acts}`] : []), ...(json ? ['--json'] : [])];
-  process.exitCode = await simulateInJobs(jobs, { ...many, args });
+  process.exitCode = await simulateInJobs(jobs, { ...many, args: process.argv.slice(2) });
 } else {
   const { simulateAll } = await import('./series.ts');
   process.exitCode = await simulateAll({

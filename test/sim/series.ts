@@ -1,20 +1,10 @@
-import { MANY_SEEDS, MET_BY_MANY, notMet } from './coverage.ts';
+import { type Figures, judge, sumOf } from './coverage.ts';
 import { buildTemplate, copyTemplate } from './database.ts';
 import { START } from './kernel.ts';
 import type { Simulation } from './known.ts';
 import { runSeed } from './run.ts';
 import { type Fault, FAULTS } from './swarm.ts';
 
-/** What is said of a run in its last line. */
-export interface Figures {
-  seeds: number;
-  runs: number;
-  steps: number;
-  virtualDays: number;
-  seconds: number;
-  runsPerMinute: number;
-  seen: Record<string, number>;
-}
 interface SeriesOptions {
   from: number;
   seeds: number;
@@ -42,14 +32,14 @@ const realMs = (): number => Number(process.hrtime.bigint() / 1_000_000n);
 
 /** Runs seeds one after the other until one fails, which is shrunk and shown. Answers the exit code. */
 export async function simulateAll(options: SeriesOptions): Promise<number> {
-  const { from, seeds, every, replayed, lines, isTraced, json, say } = options;
+  const { from, seeds, every, replays, replayed, lines, isTraced, json, say } = options;
   const given = process.env['SIM_TEMPLATE'];
   await using built = given === undefined ? await buildTemplate(`rookery_sim_${process.pid}`) : undefined;
   const template = given ?? built!.name;
   await using database = await copyTemplate(template, `${template}_${process.pid}`);
   const leftOut = FAULTS.filter((fault) => options.without.includes(fault));
   const run: Run = (seed, without = leftOut, acts = options.acts) => runSeed({ seed, without, acts }, database);
-  const seen: Record<string, number> = {};
+  let seen: Figures['seen'] = {};
   const hashes = new Map<number, string>();
   let [virtualMs, steps, runs] = [0, 0, 0];
   const begun = realMs();
@@ -60,7 +50,7 @@ export async function simulateAll(options: SeriesOptions): Promise<number> {
     virtualMs += done.virtualMs;
     steps += done.steps;
     hashes.set(seed, done.hash);
-    for (const [what, times] of Object.entries(done.seen)) seen[what] = (seen[what] ?? 0) + times;
+    seen = sumOf(seen, done.seen);
     if (done.violation !== undefined) {
       report(json ? done : await shrink(done, run, say), lines, say);
       return 1;
@@ -68,7 +58,6 @@ export async function simulateAll(options: SeriesOptions): Promise<number> {
     if (isTraced) done.trace.slice(-lines).forEach(say);
   }
   // after all the others, which have left nothing behind
-  const { replays } = options;
   for (const [seed, first] of hashes) {
     if (seed >= from + replayed || replays < 2) continue;
     for (let n = 2; n <= replays; n++) {
@@ -81,24 +70,10 @@ export async function simulateAll(options: SeriesOptions): Promise<number> {
     say(`seed ${seed}: ${replays} of ${replays} runs have the hash ${first}`);
   }
   const ms = Math.max(1, realMs() - begun);
-  const figures: Figures = {
-    seeds: hashes.size,
-    runs,
-    steps,
-    virtualDays: Math.round((virtualMs / DAY) * 10) / 10,
-    seconds: Math.round(ms / 1_000),
-    runsPerMinute: Math.round((runs * 60_000) / ms),
-    seen,
-  };
-  return judge(figures, say);
-}
-
-/** Says what came of all seeds. Many of them have to have met everything that can be met. Answers the exit code. */
-export function judge(figures: Figures, say: (line: string) => void): number {
-  say(JSON.stringify(figures));
-  const missing = figures.seeds >= MANY_SEEDS ? notMet(figures.seen, MET_BY_MANY) : [];
-  if (missing.length > 0) say(`not met by ${figures.seeds} seeds: ${missing.join(', ')}`);
-  return missing.length > 0 ? 1 : 0;
+  const virtualDays = Math.round((virtualMs / DAY) * 10) / 10;
+  const runsPerMinute = Math.round((runs * 60_000) / ms);
+  const seconds = Math.round(ms / 1_000);
+  return judge({ seeds: hashes.size, runs, steps, virtualDays, seconds, runsPerMinute, seen }, say);
 }
 
 /** Leaves out faults and acts as long as it still fails in the same way. */

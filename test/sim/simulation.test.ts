@@ -4,9 +4,8 @@ import { expect, test } from '@jest/globals';
 import { isFull, note } from '../support/processes/chaos.ts';
 import { editedText } from './bugs.ts';
 import { BUGS, LEFT_OUT } from './bugs/list.ts';
-import { MET_BY_FEW, MET_BY_MANY, notMet } from './coverage.ts';
+import { type Figures, MET_BY_FEW, MET_BY_MANY, notMet } from './coverage.ts';
 import { ROOT, simulateApart } from './jobs.ts';
-import type { Figures } from './series.ts';
 
 const JOBS = String(availableParallelism());
 
