@@ -86,7 +86,7 @@ export async function copyTemplate(template: string, name: string) {
     /** Makes it as the template is. */
     async empty(): Promise<void> {
       await emptyAll(sql, SCHEMAS, KEPT);
-      await sql.unsafe(`set sim.now = '${new Date(START).toISOString()}'`);
+      await sql.unsafe(`discard plans; set sim.now = '${new Date(START).toISOString()}'`);
       await sessions.discardPlans();
     },
     async [Symbol.asyncDispose]() {

@@ -26,23 +26,22 @@ export const planAlike = (sql: Database, schemas: readonly string[]) =>
  * come lie then where they would in new tables; of an index pages without entries may be left, in no other order.
  */
 export async function emptyAll(sql: Database, schemas: readonly string[], kept: readonly string[]): Promise<void> {
-  const filled = await sql.unsafe<{ name: string }[]>(`
-    select c.oid::regclass::text as name
-    from pg_class c
-    where ${inSchemas(schemas)} and pg_relation_size(c.oid) > 0
-    order by 1`);
-  const names = filled.map(({ name }) => name).filter((name) => !kept.includes(name));
+  const names = await findFilled(sql, schemas, kept);
   await sql.unsafe(`
     begin;
     set local session_replication_role = replica; -- without references and triggers
     ${names.map((name) => `delete from ${name};`).join('\n')}
     select setval(seqrelid::regclass, seqstart, false) from pg_sequence;
     commit`);
-  if (names.length > 0) await sql.unsafe(`vacuum (index_cleanup on) ${names.join(', ')}`);
-  const [left] = await sql.unsafe<{ names: string | null }[]>(`
-    select string_agg(c.relname, ', ') as names
-    from pg_class c
-    where ${inSchemas(schemas)} and c.relname <> all ('{${kept.join(',')}}') and pg_relation_size(c.oid) > 0`);
-  if (left!.names !== null) throw new Error(`Somebody keeps rows of ${left!.names} from being removed`);
+  for (let left = names; left.length > 0; left = await findFilled(sql, schemas, kept))
+    await sql.unsafe(`vacuum (index_cleanup on) ${left.join(', ')}`); // again where somebody looks at the database
   await planAlike(sql, schemas);
+}
+async function findFilled(sql: Database, schemas: readonly string[], kept: readonly string[]): Promise<string[]> {
+  const filled = await sql.unsafe<{ name: string }[]>(`
+    select c.oid::regclass::text as name
+    from pg_class c
+    where ${inSchemas(schemas)} and pg_relation_size(c.oid) > 0
+    order by 1`);
+  return filled.map(({ name }) => name).filter((name) => !kept.includes(name));
 }
