@@ -123,6 +123,8 @@ export async function findUnsettled(sql: Database, now: number): Promise<string 
         or p.detail in ('scheduled', 'retrying')
           and c.brakes = '{}'
           and greatest(p.due_at, p.publish_date, c.resting_until) <= now() - interval '20 seconds'
+          -- an item that waits behind one that is paused: a person has to decide
+          and not exists (select from posts q where q.id in (p.root_post_id, p.parent_post_id) and q.detail = 'paused')
       )
     union all
     select format('the follow-up %s is %s', f.id, f.state)
