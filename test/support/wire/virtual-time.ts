@@ -15,7 +15,7 @@ export const timeSchema = (now: string): string =>
       (name) => `create function sim.${name}() returns timestamptz language sql stable parallel safe as $$ ${now} $$;`,
     ),
   ].join('\n');
-export const searchPathOf = (database: string): string =>
+const searchPathOf = (database: string): string =>
   `alter database ${database} set search_path = public, sim, pg_catalog`;
 
 export interface VirtualDatabase extends AsyncDisposable {

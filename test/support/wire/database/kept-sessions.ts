@@ -11,7 +11,7 @@ const DESCRIBED = new Set([84, 110, ERROR]); // T, n, E
 const SAID = new Set([83, 75]); // S, K
 
 /** A message of the protocol of texts, which end with a zero, and of bytes as they are. */
-export function messageOf(type: string, ...parts: readonly (string | Buffer)[]): Buffer {
+function messageOf(type: string, ...parts: readonly (string | Buffer)[]): Buffer {
   const body = Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(`${part}\0`) : part)));
   const head = Buffer.from(`${type}0000`);
   head.writeInt32BE(body.length + 4, 1);
