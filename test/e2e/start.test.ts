@@ -97,6 +97,14 @@ const start = (dataFolder: string, env: Record<string, string> = {}) =>
   run('start', [], { DATA_FOLDER: dataFolder, PORT: '0', ...env });
 const postgresOf = (dataFolder: string) =>
   Number(readFileSync(join(dataFolder, 'postgres/data/postmaster.pid'), 'utf8').split('\n')[0]);
+/** Undefined while none has written its number down. */
+function postgresNow(dataFolder: string): number | undefined {
+  try {
+    return postgresOf(dataFolder);
+  } catch {
+    return undefined;
+  }
+}
 const status = (url: string) =>
   call('GET', url, { timeoutMs: 5_000 }).then(
     (answer) => answer.status,
