@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { organizationActor } from '../../../actors/organization/contract.ts';
-import type { Database } from '../../../src/platform/db/index.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
-import { buildTemplate, copyTemplate } from '../../sim/database.ts';
+import { buildTemplate, copyTemplate, type SimulatedDatabase } from '../../sim/database.ts';
 import { endSimulation, simulate } from '../../sim/globals.ts';
 import { type Host, startHost } from '../../sim/host.ts';
 import { Kernel, type Process } from '../../sim/kernel.ts';
@@ -67,18 +66,19 @@ export async function killAll(kills: readonly Kill[]): Promise<Takeover[]> {
   const folder = mkdtempSync(join(tmpdir(), 'rookery-takeover-'));
   ends.defer(() => rmSync(folder, { recursive: true, force: true }));
   const template = ends.use(await buildTemplate(`rookery_takeover_${process.pid}`));
-  const { url, sql } = ends.use(await copyTemplate(template.name, `${template.name}_1`));
+  const database = ends.use(await copyTemplate(template.name, `${template.name}_1`));
   ends.defer(endSimulation);
-  const world = openWorld(url, sql, folder);
+  const world = openWorld(database, folder);
   const done: Takeover[] = [];
   for (const kill of kills) done.push(await world.takeOver(kill));
   world.end();
   return done;
 }
 
-function openWorld(url: URL, sql: Database, folder: string) {
+function openWorld({ sessions, sql }: SimulatedDatabase, folder: string) {
   const kernel = new Kernel(1);
   kernel.fifo = true;
+  kernel.busy = () => isReading();
   simulate(kernel, newId);
   const hosts: Host[] = [];
   const seen = new Map<Process, Record<Moment, number>>();
@@ -130,7 +130,7 @@ function openWorld(url: URL, sql: Database, folder: string) {
       awayUntil: -Infinity,
     };
     const host = startHost(world, started, {
-      url,
+      sessions,
       folder,
       cut,
       happened: (process) => void comes('claimed', process),
@@ -140,7 +140,6 @@ function openWorld(url: URL, sql: Database, folder: string) {
     });
     hosts.push(host);
     seen.set(started, { heartbeat: 0, sweep: 0, claim: 0, settlement: 0 });
-    kernel.busy = () => hosts.some(({ wires }) => wires.isBusy) || isReading();
     await kernel.run(started, () => void host.open());
     await until('it is up', () => host.context !== undefined || host.failed !== undefined);
     if (host.failed !== undefined) throw host.failed;
@@ -187,6 +186,7 @@ function openWorld(url: URL, sql: Database, folder: string) {
 
   async function takeOver(kill: Kill): Promise<Takeover> {
     const { victim, instant, phaseMs, downMs } = kill;
+    kernel.steps = 0; // each kill is a run of its own
     const old = hosts.find(({ process }) => !process.dead) ?? (await start());
     const { posts, admit } = await seed(instant);
     await next('sweep', old);
