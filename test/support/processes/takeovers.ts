@@ -67,6 +67,7 @@ export async function killAll(kills: readonly Kill[]): Promise<Takeover[]> {
   ends.defer(() => rmSync(folder, { recursive: true, force: true }));
   const template = ends.use(await buildTemplate(`rookery_takeover_${process.pid}`));
   const database = ends.use(await copyTemplate(template.name, `${template.name}_1`));
+  await database.empty(); // its connection is open from before time is virtual
   ends.defer(endSimulation);
   const world = openWorld(database, folder);
   const done: Takeover[] = [];
