@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { Instant, Kill, Takeover, Victim } from '../../../support/processes/takeovers.ts';
+import type { Instant, Kill, Takeover, Victim } from '../../../support/worlds/publishing/takeovers.ts';
 
 // `kill -9` in virtual time: how long what a host held stays claimed, wherever the timers of the other one stand.
 

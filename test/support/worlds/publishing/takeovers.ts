@@ -1,19 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { organizationActor } from '../../../actors/organization/contract.ts';
-import { newId } from '../../../src/platform/kernel/index.ts';
-import { buildTemplate, copyTemplate, type SimulatedDatabase } from '../../sim/database.ts';
-import { endSimulation, simulate } from '../../sim/globals.ts';
-import { type Host, startHost } from '../../sim/host.ts';
-import { Kernel, type Process } from '../../sim/kernel.ts';
-import type { World } from '../../sim/known.ts';
-import { openNetworks, providerOf, type Request } from '../../sim/network.ts';
-import { openReceivers, receiverOf } from '../../sim/receivers.ts';
-import { findHeld } from '../../sim/standing.ts';
-import type { Cut } from '../../sim/wire.ts';
-import { subscribe } from '../worlds/billing.ts';
-import { newPost, seedOrg } from '../worlds/publishing/world.ts';
+import { organizationActor } from '../../../../actors/organization/contract.ts';
+import { newId } from '../../../../src/platform/kernel/index.ts';
+import { buildTemplate, copyTemplate, type SimulatedDatabase } from '../../../sim/database.ts';
+import { endSimulation, simulate } from '../../../sim/globals.ts';
+import { type Host, startHost } from '../../../sim/host.ts';
+import { Kernel, type Process } from '../../../sim/kernel.ts';
+import type { World } from '../../../sim/known.ts';
+import { openNetworks, providerOf, type Request } from '../../../sim/network.ts';
+import { openReceivers, receiverOf } from '../../../sim/receivers.ts';
+import { findHeld } from '../../../sim/standing.ts';
+import type { Cut } from '../../../sim/wire.ts';
+import { subscribe } from '../billing.ts';
+import { newPost, seedOrg } from './world.ts';
 
 // Hosts of the product, as users start them, over a real database in the virtual time of the simulation. One at a time
 // is killed with what it holds, at an instant and in a phase of the other's timers that are given.
