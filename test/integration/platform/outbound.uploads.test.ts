@@ -88,9 +88,10 @@ describe('a stream that is sent within limits', () => {
 
   test('waits for its own source within the whole alone', async () => {
     await using quick = await startSlowReceiver(() => 0);
-    const { body } = stream({ restMs: 1_500, pieces: PIECES / 2 });
-    const upload = { bytesPerMs: BYTES / LONG_MS, silenceMs: 1_000 };
-    const result = await put(quick.url, { body, timeoutMs: 500, upload });
+    const { body } = stream({ restMs: 4_500, pieces: PIECES / 2 });
+    // far below what the source rests, and far above what a busy machine may
+    const upload = { bytesPerMs: BYTES / LONG_MS, silenceMs: 3_000 };
+    const result = await put(quick.url, { body, timeoutMs: 3_000, upload });
     expect(result.text()).toBe(String(BYTES));
   });
 });
