@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { type Figures, judge, sumOf } from './coverage.ts';
 import { buildTemplate } from './database.ts';
@@ -18,7 +17,7 @@ export async function simulateApart(
   child.on('error', () => {}); // it was ended by the signal
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => void (output += String(text)));
-  const [code] = (await once(child, 'close')) as [number | null];
+  const code = await new Promise<number | null>((done) => child.once('close', done));
   return { code, output };
 }
 

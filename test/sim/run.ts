@@ -163,6 +163,7 @@ async function runWorld(options: SimulationOptions, database: SimulatedDatabase,
   async function settle(): Promise<void> {
     calm = true;
     for (const { process } of hosts) process.frozenUntil = Math.min(process.frozenUntil, kernel.now);
+    await until(() => !alive().some(({ context, upAt }) => context && upAt === Infinity)); // who drains is gone
     await replaceFailed();
     await isUp();
     for (const channel of people.orgs.flatMap(({ channels }) => channels)) {
