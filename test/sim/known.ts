@@ -26,8 +26,8 @@ export interface KnownPost {
   readonly isHeld: boolean;
   created: Known;
   deleted: Known;
-  /** What it may say on the network. */
-  texts: Set<string>;
+  /** What it may say on the network, in the order in which it was asked for, and whether that was answered. */
+  texts: Map<string, boolean>;
   approved: Set<string>;
   revision: number;
 }

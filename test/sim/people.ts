@@ -81,7 +81,7 @@ export function openPeople(world: World, orgs: readonly KnownOrg[]) {
       isHeld,
       created: 'asked',
       deleted: 'no',
-      texts: new Set([textOf(id, 0)]),
+      texts: new Map([[textOf(id, 0), true]]),
       approved: new Set(),
       revision: 0,
     }));
@@ -136,15 +136,17 @@ export function openPeople(world: World, orgs: readonly KnownOrg[]) {
     const post = approved ?? near();
     if (!post) return;
     const text = textOf(post.id, ++post.revision);
-    post.texts.add(text);
+    post.texts.set(text, false);
     await askOf(
       post,
       `edit to revision ${post.revision}`,
       (actor) => actor.edit({ content: `<p>${text}</p>`, by: authorOf(post) }),
       (answer) => {
+        post.texts.set(text, true);
         if (answer === 'no') post.texts.delete(text);
         if (answer !== 'yes') return;
-        post.texts = new Set([...post.texts].filter((one) => one >= text)); // edits that are under way may still come
+        const asked = [...post.texts.keys()];
+        for (const one of asked.slice(0, asked.indexOf(text))) if (post.texts.get(one)) post.texts.delete(one); // edits that are under way may still come
       },
     );
   }
@@ -160,9 +162,8 @@ export function openPeople(world: World, orgs: readonly KnownOrg[]) {
   async function remove(): Promise<void> {
     const post = near();
     if (!post) return;
-    const gone = threadOf(post);
     const mark = (answer: Known) => {
-      for (const one of gone) if (one.deleted !== 'yes') one.deleted = answer;
+      for (const one of threadOf(post)) if (one.deleted !== 'yes') one.deleted = answer;
     };
     mark('asked');
     await askOf(post, 'delete', (actor) => actor.cancel({}), mark);
@@ -174,9 +175,8 @@ export function openPeople(world: World, orgs: readonly KnownOrg[]) {
   async function approve(): Promise<void> {
     const post = near(({ isHeld, root }) => isHeld && root === undefined);
     if (!post) return;
-    const thread = threadOf(post);
     // whoever decides has the right to it; what is there by then is what they approve
-    const allow = () => thread.forEach((one) => one.texts.forEach((text) => one.approved.add(text)));
+    const allow = () => threadOf(post).forEach((one) => one.texts.forEach((_, text) => one.approved.add(text)));
     allow();
     await askOf(
       post,
