@@ -9,13 +9,14 @@ import { openDatabase } from '../../src/platform/db/index.ts';
 import { systemClock } from '../../src/platform/kernel/index.ts';
 import { isFull, note, rounds } from '../support/processes/chaos.ts';
 import { violationsOf } from '../support/processes/history.ts';
+import { unjudgedIn } from '../support/processes/history/matter.ts';
 import { startEmbedded } from '../support/processes/service.ts';
 import { diskMissing, smallDisk } from '../support/processes/small-disk.ts';
-import { acceptedCount, comes, openCrowd, outOf, waveOf } from '../support/processes/wave.ts';
-import { settlesAlone } from '../support/processes/wave-fault.ts';
+import { acceptedCount, comes, outOf, waveOf } from '../support/processes/wave.ts';
+import { startThirdParties } from '../support/processes/third-parties/start.ts';
+import { openWholeCrowd, settlesAlone } from '../support/processes/wave-fault.ts';
 import { editSome, limitTo, mixed } from '../support/processes/wave-mix.ts';
 import { testDatabase } from '../support/wire/database.ts';
-import { WITH_BILLING } from '../support/worlds/billing.ts';
 import { HEADS, picture } from '../support/worlds/samples.ts';
 
 // F9: disks are full in the middle of a wave, and have room again.
@@ -36,19 +37,20 @@ const Uploaded = z.object({ id: z.string(), path: z.string() });
 const film = (bytes: number) => [HEADS['mp4']!, Buffer.alloc(bytes)];
 
 withDisk.each(rounds(4))(
-  `round $round of $of: uploads and the log find their disks full: uploads are refused in words, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I9, I10, I11]${skipped}`,
+  `round $round of $of: uploads and the log find their disks full: uploads are refused in words, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12]${skipped}`,
   async ({ round }) => {
     using uploads = smallDisk(8);
     using logs = smallDisk(8);
     const output = join(logs.folder, 'rookery.log');
     await using database = await testDatabase();
+    await using thirdParties = await startThirdParties();
     await using service = await startEmbedded({
       database,
       output,
-      env: { ...WITH_BILLING, UPLOAD_FOLDER: join(uploads.folder, 'uploads') },
+      env: { ...thirdParties.env, UPLOAD_FOLDER: join(uploads.folder, 'uploads') },
     });
-    await using crowd = await openCrowd(service.url, { orgs: 5, channels: POSTS / 10, plans: database.sql });
-    await crowd.plantCanary(database.sql);
+    const size = { orgs: 5, channels: POSTS / 10 };
+    await using crowd = await openWholeCrowd(service, database.sql, thirdParties, size);
     const [channel] = crowd.channels;
     const { client } = channel!;
     const png = await picture(20, 20);
@@ -67,6 +69,7 @@ withDisk.each(rounds(4))(
     expect(await comes(async () => (await acceptedCount(database.sql)) > 0, 120_000)).toBe(true);
 
     for (const disk of [uploads, logs]) disk.fill();
+    thirdParties.begin(service.url);
     for (let n = 0; n < REFUSED; n++)
       expect(await client.upload(film(64 * 1_024))).toMatchObject({
         status: 503,
@@ -88,9 +91,10 @@ withDisk.each(rounds(4))(
 
     const lastWords = () => readFileSync(output, 'utf8').slice(-5_000);
     const settledAfterMs = await settlesAlone({ hosts: service.hosts, lastWords }, database.sql, crowd);
+    await thirdParties.end();
     note({ round, posts: crowd.created.length, settledAfterMs });
     const history = await crowd.history(database.sql);
-    expect(violationsOf(history)).toEqual([]);
+    expect([violationsOf(history), unjudgedIn(history)]).toEqual([[], []]);
     expect(outOf(history)).toEqual({ published: POSTS + 1, accepted: POSTS + 1 });
 
     // what was said meanwhile is lost, what is said now is read again
@@ -107,7 +111,7 @@ withDisk.each(rounds(4))(
 const long = () => `<p>${randomBytes(4_500).toString('hex')}</p>`;
 
 withDisk.each(rounds(4))(
-  `round $round of $of: Postgres finds its disk full: creates are refused in words, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I9, I10, I11]${skipped}`,
+  `round $round of $of: Postgres finds its disk full: creates are refused in words, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12]${skipped}`,
   async ({ round }) => {
     using disk = smallDisk(256);
     await using ledger = await testDatabase();
@@ -116,14 +120,14 @@ withDisk.each(rounds(4))(
       revive: true, // as `npm start` has it: a server that cannot write its log ends
       settings: { max_connections: '100', min_wal_size: '32MB', max_wal_size: '64MB' },
     });
-    await using service = await startEmbedded({ database: postgres, ledger, env: WITH_BILLING });
+    await using thirdParties = await startThirdParties();
+    await using service = await startEmbedded({ database: postgres, ledger, env: thirdParties.env });
     await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
       async [Symbol.asyncDispose]() {
         await sql.end({ timeout: 1 });
       },
     });
-    await using crowd = await openCrowd(service.url, { orgs: 5, channels: POSTS / 10, plans: sql });
-    await crowd.plantCanary(sql);
+    await using crowd = await openWholeCrowd(service, sql, thirdParties, { orgs: 5, channels: POSTS / 10 });
     const [filler] = crowd.channels;
     const from = systemClock.in(3_000 + POSTS * CREATE_MS);
     const wanted = mixed(waveOf(crowd.channels, POSTS, from, { latencyMs: LATENCY_MS }, OVER_MS), crowd);
@@ -147,11 +151,13 @@ withDisk.each(rounds(4))(
     };
     expect(await comes(isRefused, 60_000)).toBe(true);
     const underWay = Promise.all([editSome(crowd, { now: posts, later: posts }), crowd.askForCanary()]);
+    thirdParties.begin(service.url);
     await sleep(FULL_MS);
     disk.empty();
 
     const settledAfterMs = await settlesAlone(service, sql, crowd);
     await underWay;
+    await thirdParties.end();
     const refused = crowd.created.filter(({ status }) => status !== 201);
     const channels = new Map(limited.map(({ channel }) => [channel.id, channel]));
     const tooMany = await crowd.post(
@@ -169,7 +175,7 @@ withDisk.each(rounds(4))(
     const history = await crowd.history(sql, ledger.sql);
     // of a server that has ended nobody knows whether it took them
     const created = history.created.map((one) => (one.status === 503 ? { ...one, status: 0 } : one));
-    expect(violationsOf({ ...history, created })).toEqual([]);
+    expect([violationsOf({ ...history, created }), unjudgedIn(history)]).toEqual([[], []]);
     const { published, accepted } = outOf(history);
     expect(published).toBe(accepted);
     // all of them have come to an end, but the next ones of series

@@ -5,11 +5,12 @@ import { isFull, note, rounds } from '../support/processes/chaos.ts';
 import { testDatabase } from '../support/wire/database.ts';
 import type { LedgerRow } from '../support/processes/history/shape.ts';
 import { violationsOf } from '../support/processes/history.ts';
+import { unjudgedIn } from '../support/processes/history/matter.ts';
 import { engines } from '../support/processes/service.ts';
-import { acceptedCount, comes, openCrowd, outOf, type Wanted } from '../support/processes/wave.ts';
-import { settlesAlone } from '../support/processes/wave-fault.ts';
+import { acceptedCount, comes, outOf, type Wanted } from '../support/processes/wave.ts';
+import { startThirdParties } from '../support/processes/third-parties/start.ts';
+import { openWholeCrowd, settlesAlone } from '../support/processes/wave-fault.ts';
 import { editSome, limitTo, mixed } from '../support/processes/wave-mix.ts';
-import { WITH_BILLING } from '../support/worlds/billing.ts';
 
 // F10 and F11: a network that fails in every way it can, each on channels of its own, beside channels where all is
 // well.
@@ -39,14 +40,14 @@ const isPaused = (detail: string | null) => detail === 'paused';
 
 const [embedded] = engines;
 test.each(rounds(4))(
-  `round $round of $of: each provider failure ends in its declared outcome, publishes once at most, and delays no other post [I1, I2, I4, I5, I6, I7, I9, I10, I11]`,
+  `round $round of $of: each provider failure ends in its declared outcome, publishes once at most, and delays no other post [I1, I2, I4, I5, I6, I7, I8, I9, I10, I11, I12]`,
   async ({ round }) => {
     await using database = await testDatabase();
     const { sql } = database;
-    await using service = await embedded!.start({ database, env: WITH_BILLING });
+    await using thirdParties = await startThirdParties();
+    await using service = await embedded!.start({ database, env: thirdParties.env });
     const channels = kinds.length * EACH + WELL;
-    await using crowd = await openCrowd(service.url, { orgs: 4, channels, plans: sql });
-    await crowd.plantCanary(sql);
+    await using crowd = await openWholeCrowd(service, sql, thirdParties, { orgs: 4, channels });
     const failing = crowd.channels.slice(WELL).map((channel, n) => ({ channel, kind: kinds[n % kinds.length]! }));
     const well = crowd.channels.slice(0, WELL);
 
@@ -77,6 +78,7 @@ test.each(rounds(4))(
       sql<
         { id: string; state: string; detail: string | null }[]
       >`select id, state, detail from posts where id = any(${ids(list)}::uuid[])`;
+    thirdParties.begin(service.url);
     const underWay = Promise.all([
       crowd.post(crowd.channels.map((channel) => ({ channel, due: behind }))),
       comes(async () => (await acceptedCount(sql)) > 0, 60_000).then(() =>
@@ -118,11 +120,12 @@ test.each(rounds(4))(
 
     const settledAfterMs = await settlesAlone(service, sql, crowd);
     const [refusedPosts] = await underWay;
+    await thirdParties.end();
     expect(refusedPosts.filter(({ status }) => status !== 402)).toEqual([]);
     note({ round, posts: crowd.created.length, settledAfterMs });
     expect(service.hosts[0]!.exit()).toBeUndefined();
     const history = await crowd.history(sql);
-    expect(violationsOf(history)).toEqual([]);
+    expect([violationsOf(history), unjudgedIn(history)]).toEqual([[], []]);
     expect(outOf(history)).toEqual({ published: all.length, accepted: all.length });
 
     const rowsOf = (postId: string | undefined) =>

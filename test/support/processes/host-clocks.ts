@@ -23,7 +23,8 @@ export interface HostClock extends Disposable {
 /** Such a process lives where there is daylight saving time. */
 const ZONE = 'Europe/Berlin';
 
-export function hostClock(): HostClock {
+/** `nodeOptions`: those that its process has besides. */
+export function hostClock(nodeOptions = ''): HostClock {
   const folder = mkdtempSync(join(tmpdir(), 'rookery-clock-'));
   const file = join(folder, 'clock');
   const program = new URL('./host-clock.ts', import.meta.url).href;
@@ -36,7 +37,7 @@ export function hostClock(): HostClock {
   };
   write(RIGHT);
   return {
-    env: { TZ: ZONE, HOST_CLOCK: file, NODE_OPTIONS: `--import=${program}` },
+    env: { TZ: ZONE, HOST_CLOCK: file, NODE_OPTIONS: `--import=${program} ${nodeOptions}`.trim() },
     async set(time) {
       const text = write(time);
       await eventually('the clock is set', () => readFileSync(`${file}.set`, 'utf8') === text);

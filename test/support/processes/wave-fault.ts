@@ -6,7 +6,17 @@ import { violationsOf } from './history.ts';
 import { unjudgedIn } from './history/matter.ts';
 import type { Created } from './history/shape.ts';
 import { engines, type Service, type ServiceOptions } from './service.ts';
-import { acceptedCount, allSettled, comes, type Crowd, openCrowd, outOf, type Wanted, waveOf } from './wave.ts';
+import {
+  acceptedCount,
+  allSettled,
+  comes,
+  type Crowd,
+  type CrowdSize,
+  openCrowd,
+  outOf,
+  type Wanted,
+  waveOf,
+} from './wave.ts';
 import { editSome, limitTo, mixed } from './wave-mix.ts';
 import { startThirdParties, type ThirdParties } from './third-parties/start.ts';
 import { testDatabase } from '../wire/database.ts';
@@ -65,6 +75,25 @@ export const wholeOf = ({ posts, later }: Wave): Outcome => ({
 });
 export const WHOLE = wholeOf(WAVE);
 
+/**
+ * A crowd beside those who pay, get mails and spend, and beside a canary: what comes of its waves has matter for each
+ * invariant.
+ */
+export async function openWholeCrowd(
+  { url }: Pick<Service, 'url'>,
+  sql: Database,
+  thirdParties: ThirdParties,
+  size: Pick<CrowdSize, 'orgs' | 'channels' | 'answeredLate'>,
+): Promise<Crowd> {
+  await using begun = new AsyncDisposableStack();
+  await thirdParties.record(sql);
+  const crowd = begun.use(await openCrowd(url, { ...size, plans: sql, thirdParties }));
+  await thirdParties.open(url, sql);
+  await crowd.plantCanary(sql);
+  begun.move();
+  return crowd;
+}
+
 /** Has a wave of posts fall due, breaks something in the middle of it, and waits until all has its end. */
 export async function brokenBy({
   service,
@@ -76,10 +105,7 @@ export async function brokenBy({
   breaks,
 }: WaveFault): Promise<Outcome> {
   const { posts, overMs, before, later, laterMs, leadMs = 3_000 + (posts + later) * CREATE_MS } = wave;
-  await thirdParties.record(sql);
-  await using crowd = await openCrowd(service.url, { orgs: 10, channels: posts / 10, plans: sql, thirdParties });
-  await thirdParties.open(service.url, sql);
-  await crowd.plantCanary(sql);
+  await using crowd = await openWholeCrowd(service, sql, thirdParties, { orgs: 10, channels: posts / 10 });
   const from = systemClock.in(leadMs);
   const settings = { latencyMs: LATENCY_MS };
   const wanted = [

@@ -32,7 +32,7 @@ export interface Wanted {
   /** Every so many days. */
   inter?: number;
 }
-interface CrowdSize {
+export interface CrowdSize {
   orgs: number;
   /** Of all together. */
   channels: number;
