@@ -259,6 +259,7 @@ describe('configuration in production', () => {
       JWT_SECRET: 'hunter2',
       PORT: 'http',
       DATABASE_URL: 'mysql://root:hunter3@db/x',
+      NEXT_PUBLIC_BACKEND_URL: 'https://root:hunter4@api.example.com',
     });
     const text = describeIssues(issues, exits);
     for (const name of [

@@ -73,7 +73,8 @@ export function readEnv(source: Environment): { env: Env; issues: ConfigIssue[] 
     try {
       return [name, setting.parse(value)];
     } catch (error) {
-      const shown = setting.secret ? '' : ` ${JSON.stringify(value.slice(0, 80))}`;
+      const holdsSecret = setting.secret || /\/\/[^/]*@/.test(value); // a password may stand in an address
+      const shown = holdsSecret ? '' : ` ${JSON.stringify(value.slice(0, 80))}`;
       const usual = setting.otherwise ?? setting.fallback;
       issues.push({
         setting: name,

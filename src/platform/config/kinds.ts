@@ -124,6 +124,19 @@ export const address = (
       : should(`an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`),
 });
 
+/** An address of the service that paths are put behind, and that everybody is told. */
+export const base = (meaning: string, more: More = {}): Setting<string | undefined> => {
+  const setting = address(['http', 'https'], meaning, more);
+  const parse = (value: string) => {
+    const text = setting.parse(value);
+    const { username, password } = new URL(value);
+    return username || password || /[?#]/.test(value)
+      ? should('an address without a user, a query and a fragment: paths are put behind it')
+      : text;
+  };
+  return { ...setting, parse };
+};
+
 /** Entries between commas; each must fit. */
 export const list = (
   meaning: string,

@@ -2,6 +2,7 @@ import { isCidr } from '../kernel/index.ts';
 import {
   address,
   anyText,
+  base,
   decimal,
   flag,
   isDomain,
@@ -35,34 +36,29 @@ const service = {
     'A fatal configuration issue ends the process everywhere; otherwise only in production with `NOT_SECURED` unset.',
   ),
   IS_GENERAL: flag(undefined, 'Must be true for standard self-hosting.'),
-  FRONTEND_URL: address(
-    ['http', 'https'],
+  FRONTEND_URL: base(
     'Public address of the application. One of `FRONTEND_URL` and `MAIN_URL` is required in production.',
     {
       otherwise: '`MAIN_URL`, else the own address',
     },
   ),
-  MAIN_URL: address(['http', 'https'], 'Public address of the application, used when `FRONTEND_URL` is not set.'),
-  ADMIN_URL: address(
-    ['http', 'https'],
+  MAIN_URL: base('Public address of the application, used when `FRONTEND_URL` is not set.'),
+  ADMIN_URL: base(
     'Public address of the separate administration application: browsers may use the console routes from there.',
     {
       otherwise: 'none',
     },
   ),
-  NEXT_PUBLIC_BACKEND_URL: address(['http', 'https'], 'Public address of this service. Required in production.', {
+  NEXT_PUBLIC_BACKEND_URL: base('Public address of this service. Required in production.', {
     otherwise: 'the own address',
   }),
-  NEXT_PUBLIC_OVERRIDE_BACKEND_URL: address(
-    ['http', 'https'],
+  NEXT_PUBLIC_OVERRIDE_BACKEND_URL: base(
     'Public address of this service for the token endpoint alone, in the discovery document of the OAuth server.',
     { otherwise: '`NEXT_PUBLIC_BACKEND_URL`' },
   ),
-  BACKEND_INTERNAL_URL: address(
-    ['http', 'https'],
-    'Address of this service inside the deployment. Required in production.',
-    { otherwise: 'the own address' },
-  ),
+  BACKEND_INTERNAL_URL: base('Address of this service inside the deployment. Required in production.', {
+    otherwise: 'the own address',
+  }),
   BACKEND_LISTEN_HOST: anyText('Address to listen on.', {
     otherwise: 'every address in production, `127.0.0.1` elsewhere and with `NOT_SECURED`',
   }),
