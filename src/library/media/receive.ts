@@ -70,6 +70,8 @@ async function readForm(request: IncomingMessage, incoming: Incoming, maxBytes: 
       if (!FIELDS.includes(name) || nameTruncated) errors.push(unknownField(name));
       else if (valueTruncated || Buffer.byteLength(value) > 255)
         errors.push(fieldError(name, 'at most 255 bytes', 'too_big'));
+      else if (name === 'preventSave' && !['true', 'false', ''].includes(value))
+        errors.push(fieldError(name, 'must be true or false', 'invalid_value'));
       else fields[name] = value;
     });
     form.on('file', (name, stream, info) => {

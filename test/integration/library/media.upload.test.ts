@@ -327,6 +327,7 @@ describe('upload routes', () => {
       [formOf(bytes, { more: { isSuperAdmin: 'true' } }), {}, 400, 'unknown_field'],
       [formOf(bytes, { field: 'picture' }), {}, 400, 'unknown_field'],
       [formOf(bytes, { more: { folder: 'x'.repeat(300) } }), {}, 400, 'validation_failed'],
+      [formOf(bytes, { more: { preventSave: 'yes' } }), {}, 400, 'validation_failed'],
       [twice, {}, 400, 'validation_failed'],
       ['{}', { 'content-type': 'application/json' }, 415, 'unsupported_media'],
       ['nothing', { 'content-type': 'multipart/form-data' }, 415, 'unsupported_media'],
