@@ -84,7 +84,7 @@ export function openFeatured({ sql, providers }: Options): Featured {
           throw invalidField(
             `items.${missing}.providerId`,
             `${domain}/${items[missing]!.providerId} is not featured`,
-            'unknown',
+            'unknown_id',
           );
         await note(tx, by, 'featured_provider.reordered', domain, {
           order: items.map(({ providerId, sortOrder }) => `${sortOrder} ${providerId}`),

@@ -245,7 +245,7 @@ describe('featured providers', () => {
       [[at('hideme', -1)], 'items.0.featuredSortOrder'],
     ] as const) {
       const { status, body } = await reorder([...items]);
-      expect([status, body.errors[0].field]).toEqual([400, field]);
+      expect([status, body.code, body.errors[0].field]).toEqual([400, 'validation_failed', field]);
     }
     expect((await reorder([], 'nonsense')).body.code).toBe('unknown_domain');
     expect(await rows()).toEqual(before);
