@@ -78,6 +78,7 @@ export default [
     summary: 'Keep a version of a co-edited document',
     auth: ['session', 'api-key', 'oauth'],
     impersonation: 'refused',
+    creates: true,
     params: Params,
     body: z.strictObject({ label: z.string().trim().min(1).max(255).optional() }),
     answer: VersionWithContents,

@@ -277,7 +277,7 @@ describe('rights in rooms', () => {
       for (const [n, room] of rooms.entries()) {
         const right = rights[n]!;
         const [map, field] = room.startsWith('designer') ? ['plan', 'hero.brief'] : ['settings', 'name'];
-        const may = { ticket: right === 4403 ? 403 : 200, keep: right === 'write' ? 200 : 403 };
+        const may = { ticket: right === 4403 ? 403 : 200, keep: right === 'write' ? 201 : 403 };
         expect((await person.client.post('/collaboration/ticket', { room })).status).toBe(may.ticket);
         expect((await person.client.get(`/collaboration/${room}/versions`)).status).toBe(may.ticket);
         expect((await person.client.post(`/collaboration/${room}/versions`, {})).status).toBe(may.keep);
@@ -319,7 +319,7 @@ describe('rights in rooms', () => {
           expect((await person.client.get(`/collaboration/${other}:${id}/versions`)).status).toBe(403);
           continue;
         }
-        expect((await person.client.post(`/collaboration/${other}:${id}/versions`, {})).status).toBe(200);
+        expect((await person.client.post(`/collaboration/${other}:${id}/versions`, {})).status).toBe(201);
         await (await joined(`${other}:${id}`, person.key)).close();
       }
     },
