@@ -13,8 +13,11 @@ export interface Access extends AsyncDisposable {
    * another surface. What changes elsewhere is seen within a second.
    */
   authenticate(token: string, surface?: Surface): Promise<TokenHolder>;
-  /** Whom tokens for no surface stand for, by their ids and in their order; undefined for one that is dead. */
-  findHolders(ids: readonly string[]): Promise<(TokenHolder | undefined)[]>;
+  /**
+   * Whom tokens stand for that are for no surface, or for this one, by their ids and in their order; undefined for one
+   * that is dead.
+   */
+  findHolders(ids: readonly string[], surface?: Surface): Promise<(TokenHolder | undefined)[]>;
   /** Tokens or what they depend on have changed in this process. */
   forgetAll(): void;
   /** Writes the notes of last use that are waiting. */
@@ -49,7 +52,7 @@ export function openAccess({
       uses.note(holder.authorizationId, { authorizationId: holder.authorizationId, orgId: holder.orgId, at: now });
       return holder;
     },
-    findHolders: async (ids) => (ids.length === 0 ? [] : findTokenHolders(sql, ids)),
+    findHolders: async (ids, surface) => (ids.length === 0 ? [] : findTokenHolders(sql, ids, surface)),
     forgetAll: () => holders.forget(),
     flush: () => uses.flush(),
     [Symbol.asyncDispose]() {

@@ -281,7 +281,11 @@ export const holderOfToken = groupCommit<string, TokenHolder | undefined>(async 
 });
 
 /** Whom access tokens stand for, by their ids and in their order; undefined where one or what it depends on has ended. */
-export async function findTokenHolders(sql: Sql, ids: readonly string[]): Promise<(TokenHolder | undefined)[]> {
+export async function findTokenHolders(
+  sql: Sql,
+  ids: readonly string[],
+  surface: Surface | undefined,
+): Promise<(TokenHolder | undefined)[]> {
   const rows = await sql<TokenHolder[]>`
     /* all orgs */
     select t.id as "tokenId", c.name as program, a.id as "authorizationId", a.user_id as "userId", a.org_id as "orgId",
@@ -300,7 +304,7 @@ export async function findTokenHolders(sql: Sql, ids: readonly string[]): Promis
     where t.id = any(${[...ids]}::uuid[])
       and t.revoked_at is null
       and t.access_expires_at > now()
-      and t.resource is null
+      and (t.resource is null or t.resource = ${surface ?? null})
       and maker.deleted_at is null
       and maker.disabled_at is null`;
   const found = new Map(rows.map((row) => [row.tokenId, row]));

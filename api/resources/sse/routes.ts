@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ROOMS } from '../../mcp/caller.ts';
 import { routesOf } from '../../http/route.ts';
 
-const route = routesOf(...ROOMS);
+const route = routesOf(...ROOMS, 'auth', 'oauth');
 
 export default [
   route({
@@ -11,7 +11,8 @@ export default [
     summary: 'Start a stream of MCP messages',
     description:
       'HTTP with SSE, for clients of revision 2024-11-05: the first event names the address that takes messages. ' +
-      'An `:id` is an API key, which then needs no header, or the organization of the credential.',
+      'An `:id` is an API key, which then needs no header, or the organization of the credential. ' +
+      'A stream ends within a minute after its credential.',
     auth: ['api-key', 'oauth'],
     surface: 'mcp',
     planLimit: 'mcp',

@@ -29,6 +29,8 @@ interface Sent {
 interface Stream extends SlotHolder {
   /** The call that opened it. */
   call: SurfaceCall;
+  /** Of its newest message, else of that call: tokens are renewed under one approval. */
+  principal: Principal;
   /** What the program calls itself, by the handshake. */
   client?: string | undefined;
   write: (event: ServerEvent) => void;
@@ -60,6 +62,15 @@ function streamsOf(cache: Cache): Streams {
   return found;
 }
 
+/** Says whether the credential by which a stream is used still opens anything. */
+async function isAlive({ call: { rooms }, principal: { apiKeyId, tokenId } }: Stream): Promise<boolean> {
+  const [holder] =
+    apiKeyId === undefined
+      ? await rooms.oauth.access.findHolders([tokenId!], 'mcp') // a stream is opened by either
+      : await rooms.auth.apiKeys.findHolders([apiKeyId]);
+  return holder !== undefined;
+}
+
 /** Refuses a caller who may not open a stream. */
 export const checkStream = async (call: SurfaceCall): Promise<void> =>
   checkMessage(await callerOf('mcp', call), { jsonrpc: '2.0' });
@@ -67,6 +78,7 @@ export const checkStream = async (call: SurfaceCall): Promise<void> =>
 /**
  * The events of the stream of a legacy client; the first one names the address of its messages, below the same path.
  * `gone`: the client is.
+ * It ends soon after its credential, which may not keep a place of the organization.
  * @throws AppError `rate_limited` for too many of an organization
  */
 export async function* streamEvents(call: SurfaceCall, gone: AbortSignal): AsyncGenerator<ServerEvent> {
@@ -76,11 +88,13 @@ export async function* streamEvents(call: SurfaceCall, gone: AbortSignal): Async
   const { orgId } = call.principal;
   const sessionId = randomBase62(32);
   const name = nameOf(sessionId);
-  const ends = AbortSignal.any([gone, call.request.ending]);
+  const dead = new AbortController();
+  const ends = AbortSignal.any([gone, call.request.ending, dead.signal]);
   const events = new Readable({ objectMode: true, read() {} });
   const write = (event: ServerEvent) => void (ends.aborted || events.push(event)); // nothing follows on the end
   using _ended = addAbortListener(ends, () => events.push(null));
-  const stream: Stream = { id: sessionId, userId: orgId, slot: undefined, call, write }; // a place of its organization
+  const { principal } = call;
+  const stream: Stream = { id: sessionId, userId: orgId, slot: undefined, call, principal, write }; // a place of its organization
   streams.set(sessionId, stream); // before others are counted
   try {
     await slots.claim(stream, [...streams.values()].filter((one) => one.userId === orgId).length);
@@ -94,6 +108,10 @@ export async function* streamEvents(call: SurfaceCall, gone: AbortSignal): Async
     write({ comment: 'still here' });
     slots.renew([stream]);
     void tell();
+    void isAlive(stream).then(
+      (alive) => void (alive || dead.abort()),
+      () => undefined, // the database is away
+    );
   }, COMMENT_MS);
   const heard = cache.subscribe(name, (text) => {
     const sent = deserialize(Buffer.from(text, 'base64')) as Sent;
@@ -126,6 +144,7 @@ const NO_REPLY: Reply = { cookie: () => {}, header: () => {}, status: () => {} }
 /** Answers messages on a stream, each as a request of its own, by what their sender may do now. */
 async function deliver(stream: Stream, { principal, request: by, body }: Sent): Promise<void> {
   const { call } = stream;
+  stream.principal = principal;
   const request = { ...call.request, headers: {}, ...by }; // those of the stream say nothing of a message
   const caller = await callerOf('mcp', { ...call, principal, request, reply: NO_REPLY });
   for (const message of messagesOf(body)) void answer(stream, caller, message).catch(() => undefined); // as a message that was lost

@@ -108,6 +108,24 @@ describe('a legacy stream', () => {
   });
 });
 
+test('a stream ends after its key is revoked or its app, and that of another key goes on', async () => {
+  const bea = await world.product.signUp();
+  const { access } = await tokensFor(world.product, bea, await makeApp(bea), { scope: 'mcp:read' });
+  const { key } = await bea.withKey();
+  const by = (authorization: string, orgId = bea.orgId) => open(`/sse/${orgId}`, { authorization });
+  await using ofKey = await by(key);
+  await using ofToken = await by(`Bearer ${access}`);
+  await using other = await by(world.key.key, world.ann.orgId);
+  const endpoint = await endpointOf(other);
+  for (const path of ['/user/api-keys', '/user/approved-apps']) {
+    const [{ id }] = (await bea.client.get(path)).body;
+    expect((await bea.client.delete(`${path}/${id}`)).status).toBe(200);
+  }
+  await Promise.all([ofKey.ended(), ofToken.ended()]);
+  expect((await world.key.post(endpoint, rpc('ping'))).status).toBe(202);
+  expect(await answerOn(other)).toMatchObject({ result: {} });
+}, 60_000);
+
 test('a stream that is open takes no place of a request at work, and HEAD answers without one', async () => {
   const { sql } = world.product.db;
   await using other = await testApp({ sql, atWork: 2 }); // one for each organization
