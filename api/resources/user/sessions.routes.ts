@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { auditActor } from '../../http/audit-actor.ts';
+import { logOut } from '../../http/credentials.ts';
 import { routesOf } from '../../http/route.ts';
 import { presentSession, Session } from './sessions.shape.ts';
 
@@ -29,7 +30,11 @@ export default [
     description: 'This session included.',
     auth: ['session'],
     answer: Success.extend({ revoked: z.int() }),
-    handle: ({ rooms, ...call }) => rooms.auth.sessions.revokeAll(auditActor(call)),
+    async handle({ rooms, reply, ...call }) {
+      const revoked = await rooms.auth.sessions.revokeAll(auditActor(call));
+      logOut(reply);
+      return revoked;
+    },
     present: (revoked) => ({ ...success(), revoked }),
   }),
 
@@ -39,7 +44,10 @@ export default [
     summary: 'End one own session',
     auth: ['session'],
     answer: Success,
-    handle: ({ rooms, params, ...call }) => rooms.auth.sessions.revoke(auditActor(call), params.id),
+    async handle({ rooms, params, reply, ...call }) {
+      await rooms.auth.sessions.revoke(auditActor(call), params.id);
+      if (params.id === call.principal.sessionId) logOut(reply);
+    },
     present: success,
   }),
 ];

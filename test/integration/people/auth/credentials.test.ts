@@ -317,6 +317,21 @@ describe('sessions', () => {
     expect((await bob.client.post('/user/sessions/revoke-all')).body).toEqual({ success: true, revoked: 2 });
     expect((await bob.client.get('/user/self')).status).toBe(401);
   });
+  test('that a browser ends are no cookies of it any more, and those of another stay', async () => {
+    const bob = await app.signUp();
+    const phone = app.client();
+    await login(phone, bob.email);
+    const { body } = await bob.client.get('/user/sessions');
+    const idOf = (mine: boolean) => body.find(({ current }: { current: boolean }) => current === mine).id;
+    const names = (client: Client) => ['auth', 'refresh', 'csrf_token'].filter((name) => client.cookies.has(name));
+    expect((await bob.client.post(`/user/sessions/${idOf(false)}/revoke`)).status).toBe(200);
+    expect(names(bob.client)).toEqual(['auth', 'refresh', 'csrf_token']);
+    expect((await bob.client.post(`/user/sessions/${idOf(true)}/revoke`)).status).toBe(200);
+    expect(names(bob.client)).toEqual([]);
+    await login(phone, bob.email);
+    expect((await phone.post('/user/sessions/revoke-all')).status).toBe(200);
+    expect(names(phone)).toEqual([]);
+  });
   test('record their last use [SE1, US1]', async () => {
     const bob = await app.signUp();
     await db.sql`
