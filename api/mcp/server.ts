@@ -8,7 +8,9 @@ import {
   Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import { z } from 'zod';
 import type { Surface } from '../../src/oauth-server/index.ts';
+import { fieldError, validationFailed } from '../../src/platform/kernel/index.ts';
 import { callTool, noted } from './call-tool.ts';
 import { type McpCaller, refusalOf } from './caller.ts';
 import { findTool, listTools } from './catalog.ts';
@@ -111,18 +113,35 @@ async function refusing<T>(caller: McpCaller, name: string, work: () => T | Prom
   }
 }
 
+/** What the library says of params that break the schema of their method, where it says more than a sentence. */
+const Issues = z.array(
+  z.object({ path: z.array(z.union([z.string(), z.number()])), code: z.string(), message: z.string() }),
+);
+const ISSUES = /^(?:Invalid \S+ request: )?(\[\s*\{[^]*\])$/;
+
+/** An error as it is sent: params that break a schema are a fault of their sender, and their fields are named. */
+function worded<E extends { code: number; message: string }>(caller: McpCaller, error: E): E {
+  const [, list] = ISSUES.exec(error.message) ?? [];
+  if (list === undefined) return error;
+  const faults = Issues.parse(JSON.parse(list)).map(({ path, code, message }) =>
+    fieldError(path.join('.'), message.replace(/^Invalid input: /, ''), code),
+  );
+  const refusal = validationFailed(faults);
+  return { ...error, code: INVALID_PARAMS, message: refusal.message, data: refusalOf(caller, refusal) };
+}
+
 /**
  * A server that keeps the result that it sends, in whose place its transport gets an empty one: the transports make a
  * `Response` of it, which encodes, copies and decodes it again, for a text that `JSON.stringify` makes at once.
  */
 function openKeeping(sender: Sender): Server {
   const server = openServer(sender.caller);
-  if (!sender.isAlone) return server;
   const connect = server.connect.bind(server);
   server.connect = (transport) => {
     const send = transport.send.bind(transport);
     transport.send = (message, options) => {
-      if (!('result' in message)) return send(message, options);
+      if ('error' in message) return send({ ...message, error: worded(sender.caller, message.error) }, options);
+      if (!sender.isAlone || !('result' in message)) return send(message, options);
       sender.result = message;
       return send({ ...message, result: {} }, options);
     };

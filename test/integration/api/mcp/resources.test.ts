@@ -112,6 +112,26 @@ describe('resources and prompts', () => {
       expect((await get('plan_week', given)).body.error).toMatchObject({ code: -32_602, data: { statusCode: 400 } });
     expect((await get('write_alt_texts')).body.error.code).toBe(-32_602);
   });
+
+  test('params that break the form of their method are invalid params, and their fields are named', async () => {
+    const broken = [
+      ['prompts/get', { name: 'plan_week', arguments: { topic: 5 } }, 'params.arguments.topic'],
+      ['prompts/get', {}, 'params.name'],
+      ['resources/read', { uri: 5 }, 'params.uri'],
+      ['resources/list', { cursor: 5 }, 'params.cursor'],
+      ['tools/call', { name: 'find_slot', arguments: [] }, 'params.arguments'],
+      ['initialize', {}, 'params.protocolVersion'],
+    ] as const;
+    const messages = broken.map(([method, params]) => rpc(method, params));
+    const together = (await sendRpc(world.key, [...messages, rpc('ping')])).body as { error?: object }[];
+    expect(together.at(-1)).toMatchObject({ result: {} });
+    for (const [n, message] of messages.entries()) {
+      const errors = expect.arrayContaining([expect.objectContaining({ field: broken[n]![2] })]);
+      const error = { code: -32_602, data: { statusCode: 400, errors } };
+      for (const answer of [(await sendRpc(world.key, message)).body, together[n]])
+        expect(answer).toMatchObject({ id: message.id, error });
+    }
+  });
 });
 
 describe('text of others', () => {
