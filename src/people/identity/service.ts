@@ -156,11 +156,11 @@ async function leaving(tx: Sql, userId: string): Promise<store.OrganizationLeft[
   if (orgs.some(({ others, isLastOwner }) => others > 0 && isLastOwner))
     throw new AppError(
       'conflict',
-      'You are the last owner of an organization with other members: make one of them an owner first',
+      'The last owner of an organization with other members stays: make one of them an owner first',
     );
   const admins = await store.lockSuperAdmins(tx, userId);
   if (admins.length === 1 && admins[0] === userId)
-    throw new AppError('conflict', 'You are the last super-admin: make another one first');
+    throw new AppError('conflict', 'The last super-admin stays: make another one first');
   return orgs;
 }
 
