@@ -452,7 +452,7 @@ describe('deletion of an account', () => {
       const answers = await Promise.all(admins.map(({ client }) => remove(client)));
       expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409]);
       const left = admins[answers.findIndex(({ status }) => status === 409)]!;
-      expect((await remove(left.client)).body.message).toBe('You are the last super-admin: make another one first');
+      expect((await remove(left.client)).body.message).toBe('The last super-admin stays: make another one first');
       expect((await left.client.get('/user/self')).body.isSuperAdmin).toBe(true);
     } finally {
       await db.sql`update users set is_super_admin = false`;
