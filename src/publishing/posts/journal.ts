@@ -13,6 +13,10 @@ export interface Entry {
   data?: Fragment;
 }
 
+/** A moment in the data of an entry, written as answers write theirs: in UTC, to the millisecond (S104). */
+export const moment = (sql: Sql, at: Fragment): Fragment =>
+  sql`to_char(${at} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
 /** The CTE `timeline`, which writes what a statement did to its posts. */
 export function timeline(sql: Sql, first: Entry, ...more: readonly Entry[]): Fragment {
   return sql`

@@ -2,7 +2,7 @@ import type { Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import type { PostAuthor } from '../authoring/input.ts';
 import type { Target } from '../authoring/thread.ts';
-import { decidedFact, pausedFact, pauseReason, queuedFact, timeline, withChannel } from '../journal.ts';
+import { decidedFact, moment, pausedFact, pauseReason, queuedFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
 import { hashOfThread } from './consent.ts';
 
@@ -39,7 +39,7 @@ export const writeDecision = (
         from: sql`decided where state = 'QUEUE'`,
         kind: 'scheduled',
         message: 'Scheduled',
-        data: sql`jsonb_build_object('publishDate', publish_date)`,
+        data: sql`jsonb_build_object('publishDate', ${moment(sql, sql`publish_date`)})`,
       },
     )}, ${announce(sql, {
       [`post.${decision}` as const]: {

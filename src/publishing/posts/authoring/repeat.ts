@@ -1,7 +1,7 @@
 import type { Sql } from '../../../platform/db/index.ts';
 import { idFrom } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import { insertTimeline } from '../journal.ts';
+import { insertTimeline, moment } from '../journal.ts';
 import { datesAfter, followingDate, successorIdOf } from '../recurrence.ts';
 import { post, type PostMedia } from '../row.ts';
 import { PAST_MS } from '../rules.ts';
@@ -124,7 +124,7 @@ export async function markRepeated(
         from: sql`followed`,
         kind: 'scheduled',
         message: 'The series goes on with another post',
-        data: sql`jsonb_build_object('postId', next_id, 'publishDate', publish_date)`,
+        data: sql`jsonb_build_object('postId', next_id, 'publishDate', ${moment(sql, sql`publish_date`)})`,
       },
       {
         from: sql`next where ${skipped.length > 0}`,

@@ -4,7 +4,7 @@ import { announce } from '../../../platform/outbox/index.ts';
 import { owed, paymentPolicy } from '../bulk.ts';
 import type { PostsDeps } from '../deps.ts';
 import { catchUpHeld } from '../dispatch/catch-up.ts';
-import { pausedFact, timeline, withChannel } from '../journal.ts';
+import { moment, pausedFact, timeline, withChannel } from '../journal.ts';
 import type { DueChange } from '../ports.ts';
 import { post } from '../row.ts';
 import { braked, labelsOf, paused, waiting } from '../state.ts';
@@ -90,7 +90,7 @@ const planPosts = (sql: Sql, orgId: string, target: BrakeTarget, spacingSeconds:
     from: sql`resumed where at is not null`,
     kind: 'resumed',
     message: 'The brake is off',
-    data: sql`jsonb_build_object('at', at)`,
+    data: sql`jsonb_build_object('at', ${moment(sql, sql`at`)})`,
   })}, ${announce(sql, {
     'post.resumed': {
       from: withChannel(sql, sql`(select * from resumed where at is not null order by at, id)`),

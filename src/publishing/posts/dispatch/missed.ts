@@ -1,7 +1,7 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
 import type { PostsDeps } from '../deps.ts';
-import { failedFact, postFact, timeline, withChannel } from '../journal.ts';
+import { failedFact, moment, postFact, timeline, withChannel } from '../journal.ts';
 import { PARENT_FAILED, post } from '../row.ts';
 import { PAST_MS } from '../rules.ts';
 import { waiting } from '../state.ts';
@@ -85,7 +85,7 @@ const judge = (sql: Sql, channels: readonly string[], outage: Judgement) => sql<
         when 'QUEUE' then 'The service was down when it was due: it goes out late'
         else error end`,
       data: sql`jsonb_build_object('policy', policy, 'missedBetween',
-        jsonb_build_array(${outage.beganAt}::timestamptz, ${outage.endedAt}::timestamptz))`,
+        jsonb_build_array(${moment(sql, sql`${outage.beganAt}::timestamptz`)}, ${moment(sql, sql`${outage.endedAt}::timestamptz`)}))`,
     },
     { from: sql`abandoned`, kind: 'failed', message: PARENT_FAILED },
   )}, ${announce(sql, {
@@ -126,7 +126,7 @@ const missedPosts = (sql: Sql, { beganAt, endedAt, afterMs, last }: Judgement): 
         where t.post_id = p.id
           and t.org_id = p.org_id
           and t.kind = 'woke'
-          and t.data -> 'missedBetween' -> 0 = to_jsonb(${beganAt}::timestamptz)
+          and (t.data -> 'missedBetween' ->> 0)::timestamptz = ${beganAt}
         limit 1
       ) is null
       ${last === undefined ? sql`` : sql`and p.id > ${last}`}

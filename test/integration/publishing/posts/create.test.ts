@@ -212,6 +212,16 @@ describe('POST /public/v1/posts', () => {
   });
 });
 
+test('a date is stored to the millisecond and answered in UTC, also of a post that goes out at once and in its timeline [S104, S117]', async () => {
+  for (const body of [schedule(), { ...schedule(), type: 'now' }]) {
+    const { id, publishDate } = await read(await made(body));
+    const { items } = (await key.get(`/public/v1/posts/${id}/timeline`)).body;
+    expect(items[0]).toMatchObject({ kind: 'created', data: { publishDate } });
+    const { posts } = (await key.get(`/public/v1/posts?startDate=${publishDate}&endDate=${publishDate}`)).body;
+    expect(posts.map((one: { id: string }) => one.id)).toContain(id);
+  }
+});
+
 describe('POST /public/v1/posts with edits and new posts', () => {
   const contents = () =>
     db.sql`

@@ -3,7 +3,7 @@ import { announce } from '../../../../platform/outbox/index.ts';
 import { writeConsent } from '../../approval/consent.ts';
 import { paymentPolicy } from '../../bulk.ts';
 import type { PostsOptions } from '../../deps.ts';
-import { pausedFact, pauseReason, queuedFact, timeline, withChannel } from '../../journal.ts';
+import { moment, pausedFact, pauseReason, queuedFact, timeline, withChannel } from '../../journal.ts';
 import { post } from '../../row.ts';
 import type { PostChange } from '../input.ts';
 import type { JudgedVersions } from '../judge.ts';
@@ -119,7 +119,7 @@ const editEntry = (sql: Sql, agent: string | undefined) => ({
         when ${leftPause(sql)} then 'A person lets it go on'
         else 'Edited'
       end`,
-  data: sql`jsonb_build_object('publishDate', publish_date)${
+  data: sql`jsonb_build_object('publishDate', ${moment(sql, sql`publish_date`)})${
     agent === undefined ? sql`` : sql` || jsonb_build_object('agent', ${agent}::text, 'version', version)`
   }`,
 });

@@ -1,7 +1,7 @@
 import { type Fragment, prepared, type Sql } from '../../../../platform/db/index.ts';
 import { announce } from '../../../../platform/outbox/index.ts';
 import { approvalSetting, isHeld } from '../../approval/consent.ts';
-import { decidedFact, pausedFact, pauseReason, queuedFact, timeline, withChannel } from '../../journal.ts';
+import { decidedFact, moment, pausedFact, pauseReason, queuedFact, timeline, withChannel } from '../../journal.ts';
 import type { ReminderMoves } from '../../ports.ts';
 import { post } from '../../row.ts';
 import { braked, type Labels, queuedDetail } from '../../state.ts';
@@ -61,7 +61,7 @@ const insertionOf = (isLimited: boolean, isCounted: boolean, reminders?: Reminde
           when detail = 'awaiting_approval' then 'Created, waits for approval'
           else 'Created as a draft'
         end`,
-        data: sql`jsonb_build_object('publishDate', publish_date)`,
+        data: sql`jsonb_build_object('publishDate', ${moment(sql, sql`publish_date`)})`,
       })}, ${announce(sql, {
         'post.scheduled': {
           from: withChannel(
@@ -114,6 +114,9 @@ const keepReplies = (sql: Sql): Fragment => sql`
 /** The labels of the item `i`. */
 const labelsOfItem = (sql: Sql): Labels => ({ group: sql`i."group"`, tags: sql`i."tagIds"` });
 
+/** When the item `i` is to go out, to the millisecond as dates are given (S104); without a date at once. */
+const dateOfItem = (sql: Sql): Fragment => sql`coalesce(i."publishDate", date_trunc('milliseconds', now()))`;
+
 const insertItems = (sql: Sql): Fragment => sql`
       insert into posts (
         ${post.names(sql, 'create')}, org_id, state, detail, content_clean, publish_date, due_at, created_by,
@@ -122,8 +125,8 @@ const insertItems = (sql: Sql): Fragment => sql`
       select ${post.values(sql, 'create', 'i')}, c.org_id,
         case when h.held then 'DRAFT' else i.state end,
         case when h.held then 'awaiting_approval' when i.state = 'QUEUE' then ${queuedDetail(sql, labelsOfItem(sql))} end, true,
-        coalesce(i."publishDate", now()),
-        case when i.state = 'QUEUE' and not h.held and i."rootPostId" is null then coalesce(i."publishDate", now()) end,
+        ${dateOfItem(sql)},
+        case when i.state = 'QUEUE' and not h.held and i."rootPostId" is null then ${dateOfItem(sql)} end,
         i."createdBy",
         case when h.asked then 'awaiting' when h.approved then 'approved' end,
         case when h.asked then i."createdBy" when h.approved then i."approvalBy" end,
