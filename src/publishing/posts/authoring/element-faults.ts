@@ -74,19 +74,23 @@ export function rulesOrFault(deps: Pick<PostsDeps, 'channels'>, channel: Channel
   }
 }
 
-export function settingsFault(
+/** What is wrong with the settings of the network, and with those of what is to follow. */
+export const settingsFaults = (
   deps: Pick<PostsDeps, 'channels'>,
   { rules, settings, settingsAt }: JudgedThread,
   channels: ReadonlyMap<string, ChannelSummary>,
-): AppError | undefined {
-  try {
-    rules.checkSettings(settings, settingsAt);
-    checkFollowUps(settings, settingsAt, rules, { channels, rulesOf: deps.channels.rules });
-    return undefined;
-  } catch (error) {
-    return refusal(error);
-  }
-}
+): AppError[] =>
+  [
+    () => rules.checkSettings(settings, settingsAt),
+    () => checkFollowUps(settings, settingsAt, rules, { channels, rulesOf: deps.channels.rules }),
+  ].flatMap((check) => {
+    try {
+      check();
+      return [];
+    } catch (error) {
+      return refusal(error);
+    }
+  });
 function refusal(error: unknown): AppError {
   if (error instanceof AppError) return error;
   throw error;

@@ -14,7 +14,7 @@ import {
   type GivenElement,
   recurrenceOrFault,
   rulesOrFault,
-  settingsFault,
+  settingsFaults,
 } from './element-faults.ts';
 import { filesOfElement, judgeFilesOfElements } from './element-files.ts';
 import { contentFault, findIssues, type JudgedThread } from './faults.ts';
@@ -22,7 +22,7 @@ import { pickedIn } from './follow-ups.ts';
 import { type Existing, findExisting } from './named.ts';
 import { usesProfileZone } from './recurrence-wish.ts';
 
-// The judgement of create bodies. Create throws the first fault that it finds, preflight and bulk list them all.
+// The judgement of create bodies, with every fault of each: create throws the first one, which names the fields of all.
 
 /** One element of `posts`, judged. */
 export interface JudgedElement {
@@ -141,13 +141,13 @@ function judgeElement(deps: Needs, given: GivenElement): JudgedElement {
     })),
   };
   const issues = isQueued(body, root) ? findIssues(thread) : undefined;
-  const settings = settingsFault(deps, thread, channels);
+  const settings = settingsFaults(deps, thread, channels);
   const content = issues && contentFault(thread, issues);
   const named = files.settings.flatMap(({ setting, field }) =>
-    !settings && rules.fileSettings?.includes(setting) ? [field] : [],
+    settings.length === 0 && rules.fileSettings?.includes(setting) ? [field] : [],
   );
   faults.push(
-    ...(settings ? [settings] : []),
+    ...settings,
     ...checkRoot(given),
     ...(content ? [content] : []),
     ...[...files.media, ...named].flat().flatMap(({ fault }) => fault ?? []),

@@ -18,13 +18,14 @@ import { channelOf, itemsAfter, judgeThread, rulesOf } from './judge.ts';
 import { judgeBodies } from './judgement.ts';
 import { tagsOf } from './named.ts';
 import { asksRecurrence, usesProfileZone, wishedRecurrence } from './recurrence-wish.ts';
+import { firstOf } from './verdict.ts';
 
 type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'profiles'>;
 
 /** Judges a create body of `userId` whole and says what it means; makes missing tags. Nothing else is stored yet. */
 export async function prepareCreate(deps: Needs, orgId: string, sent: SentBody, userId: string): Promise<Composed> {
   const [judged] = await judgeBodies(deps, orgId, [readBody(sent)], userId);
-  const fault = judged!.elements.find(({ faults }) => faults.length > 0)?.faults[0];
+  const fault = firstOf(judged!.elements.flatMap(({ faults }) => faults));
   if (fault) throw fault;
   const [tagIds] = await tagsOf(deps, orgId, [judged!.body.tags]); // written only for a body that is accepted
   return compose(judged!, tagIds!);

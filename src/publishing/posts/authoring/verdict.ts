@@ -54,6 +54,13 @@ export function checkDone<F extends { verdict: ThreadVerdict }>(
     : REFUSALS[found.verdict]();
 }
 
+/** The first of several refusals, with the faults of all of them (S6); undefined without one. */
+export function firstOf([first, ...others]: readonly AppError[]): AppError | undefined {
+  if (!first || others.length === 0) return first;
+  const faults = new Map([first, ...others].flatMap(faultsOf).map((fault) => [JSON.stringify(fault), fault]));
+  return new AppError(first.code, first.message, { ...first.extra, errors: [...faults.values()] });
+}
+
 /** Every fault that an error names, by field. */
 export const faultsOf = ({ extra, message, code }: AppError): FieldError[] =>
   // as `AppError` keeps them

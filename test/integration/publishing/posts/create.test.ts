@@ -6,6 +6,7 @@ const routes = await openPostRoutes();
 const { db, app, world, network, ann, eve, key, channel, second, foreign } = routes;
 const { connect, schedule, create, rows, made, read, published } = routes;
 afterAll(routes.close);
+const fieldsOf = (errors: readonly { field: string }[]) => errors.map(({ field }) => field);
 beforeEach(() => {
   network.behave = undefined;
 });
@@ -55,6 +56,36 @@ describe('POST /public/v1/posts', () => {
     expect(await rows()).toBe(before);
     await made(schedule({ posts: [element(channel, `<p>${'x'.repeat(100)}</p>`)] })); // tags do not count (T15)
     await made(schedule({ type: 'draft', posts: [element(channel, long)] }));
+  });
+
+  test('a refusal names the fields of every fault, as preflight does, and is that of the first [S6, S108]', async () => {
+    const body = schedule({
+      campaignId: newId(),
+      date: '2020-01-01T00:00:00Z',
+      posts: [
+        element(newId()),
+        element(second, '', { settings: { firstComment: 5 } }),
+        element(channel, 'x', { value: [{ content: 'x', image: [{ path: 'ftp://a.example/x.png' }] }] }),
+      ],
+    });
+    const answer = await create(body);
+    expect([answer.status, answer.body.code, fieldsOf(answer.body.errors)]).toEqual([
+      400,
+      'validation_failed',
+      [
+        'campaignId',
+        'date',
+        'posts.0.integration.id',
+        'posts.1.settings.firstComment',
+        'posts.1.value.0.content',
+        'posts.2.value.0.image.0.path',
+      ],
+    ]);
+    const judged = (await key.post('/public/v1/posts/preflight', body)).body as { issues: { field: string }[] }[];
+    expect(new Set(judged.flatMap(({ issues }) => fieldsOf(issues)))).toEqual(new Set(fieldsOf(answer.body.errors)));
+    const content = await create(schedule({ posts: [element(second, ''), element(newId())] }));
+    expect(content.body).toMatchObject({ code: 'invalid_content', provider: 'fake', name: 'Second' });
+    expect(fieldsOf(content.body.errors)).toEqual(['posts.0.value.0.content', 'posts.1.integration.id']);
   });
 
   test('invalid input in every field is 400 with its name, and nothing is written [S6]', async () => {
