@@ -97,12 +97,15 @@ function refusal(error: unknown): AppError {
 }
 
 /** What keeps the element from editing the post that it names. */
-export function* checkRoot({ body: { type, date }, element, at, root }: GivenElement): Generator<AppError> {
+export function* checkRoot({ body, element, at, root }: GivenElement): Generator<AppError> {
+  const { type, date } = body;
   const field = `${at}.value.0.id`;
   if (!root) {
     if (type === 'update') yield invalidField(field, 'names no post of this organization', 'unknown_id');
     return;
   }
+  const first = body.posts.findIndex(({ value }) => value[0]!.id === root.id);
+  if (at !== `posts.${first}`) yield invalidField(field, `names the same post as posts.${first}`, 'duplicate');
   if (root.rootPostId !== null)
     yield invalidField(field, 'names an item inside a thread, not its first post', 'unknown_id');
   if (root.channelId !== element.integration.id)

@@ -274,6 +274,18 @@ describe('POST /public/v1/posts with edits and new posts', () => {
     expect([await contents(), await told()]).toEqual(before);
   });
 
+  test('a post that is named twice is 400, and keeps its content [S106]', async () => {
+    const id = await made();
+    for (const body of [schedule(), { type: 'update' }]) {
+      const answer = await create({ ...body, posts: [edited(id, 'one'), edited(id, 'two')] });
+      expect([answer.status, answer.body.errors]).toMatchObject([
+        400,
+        [{ field: 'posts.1.value.0.id', rule: 'duplicate' }],
+      ]);
+    }
+    expect(await read(id)).toMatchObject({ content: '<p>Hi</p>', version: 1 });
+  });
+
   test('stores edits and new posts together, and repeats its answer under its key', async () => {
     const [first, other] = [await made(), await made()];
     const headers = { 'idempotency-key': 'one act, accepted' };
