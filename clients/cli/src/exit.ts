@@ -48,13 +48,17 @@ export function exitOf(error: unknown): number {
   return error.status >= 500 && error.code !== 'provider_failed' ? EXIT.unreachable : EXIT.refused;
 }
 
+/** One fault with its field, which is there already in the words of some. */
+export const wordsOfFault = ({ field, message }: { field: string; message: string }): string =>
+  message.startsWith(`${field}: `) ? message : `${field}: ${message}`;
+
 /** The sentences that a person reads of an error. */
 export function wordsOf(error: unknown): string {
   const { message } = error as Error;
   if (!(error instanceof RookeryError)) return message;
   const faults = error.faults
     .filter(({ message: fault }) => fault !== message)
-    .map(({ field, message: fault }) => (fault.startsWith(`${field}: `) ? `  ${fault}` : `  ${field}: ${fault}`));
+    .map((fault) => `  ${wordsOfFault(fault)}`);
   const more = [
     error.body.url === undefined ? undefined : `  The plan can be changed at ${error.body.url}`,
     error.retryAfterSeconds === undefined ? undefined : `  Try again in ${error.retryAfterSeconds} s`,

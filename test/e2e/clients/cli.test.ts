@@ -274,6 +274,10 @@ describe('bulk', () => {
     const { content } = await done('posts', 'get', applied.json.rows[0].postId);
     expect(content).toContain('Quoted, ');
     expect(await done('bulk', 'undo', planned.json.planId)).toEqual({ deleted: 1, kept: [] });
+    const { out } = await rookery(['bulk', 'plan', '-', '--format', 'csv'], {
+      stdin: 'channel,text,date\nx,A,never\n',
+    });
+    expect(out).toMatch(/ no +date: is not a date/); // with its field once
     expect(await rookery(['bulk', 'plan', '-'], { stdin: '{"a":1}\nno json\n' })).toMatchObject({
       status: 2,
       err: 'rookery: Line 2 is not JSON\n',

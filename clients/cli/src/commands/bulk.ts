@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { dataOf, type Schemas } from '../../../typescript/src/index.ts';
 import { rowsOf } from '../bulk-file.ts';
-import { RefusedError } from '../exit.ts';
+import { RefusedError, wordsOfFault } from '../exit.ts';
 import { IDEMPOTENCY_KEY, keyed, readText } from '../input.ts';
 import type { Column } from '../output.ts';
 import type { Session } from '../session.ts';
@@ -18,7 +18,7 @@ const columns: readonly Column<Rows[number]>[] = [
   ['ROW', ({ index }) => index + 1],
   ['VALID', ({ valid }) => (valid ? 'yes' : 'no')],
   ['POST', ({ postId }) => postId],
-  ['FAULTS', ({ errors }) => errors.map(({ field, message }) => `${field}: ${message}`).join('; ')],
+  ['FAULTS', ({ errors }) => errors.map(wordsOfFault).join('; ')],
   ['WARNINGS', (row) => ('warnings' in row ? row.warnings.map(({ message }) => message).join('; ') : '')],
 ];
 
