@@ -38,7 +38,10 @@ export interface MediaOfPosts {
    * S260); `at` names the field.
    */
   judge(orgId: string, fields: readonly FilesField[]): Promise<void>;
-  /** The same of many bodies in one statement: what is known of each file, and what `judge` throws of it. */
+  /**
+   * The same of many bodies, in one statement and one more where they name own thumbnails: what is known of each file,
+   * and what `judge` throws of it.
+   */
   judgeFiles(
     orgId: string,
     fields: readonly FilesField[],
@@ -103,29 +106,36 @@ export function openPostMedia(options: Options): MediaOfPosts {
     return new AppError('media_domain_not_allowed', message, { errors: [{ field, message, rule: 'domain' }] });
   }
 
+  /** The keys of own pictures that items name as thumbnails, and that the organization has. */
+  async function ownThumbnails(orgId: string, items: readonly MediaItem[]): Promise<Set<string | null>> {
+    const keys = items.flatMap(({ thumbnail }) => (thumbnail && keyOfUrl(backendUrl, thumbnail)) || []);
+    const found = keys.length > 0 ? await store.filesOfThumbnails(sql, orgId, keys) : [];
+    return new Set(found.flatMap(({ storageKey, thumbnailKey }) => [storageKey, thumbnailKey]));
+  }
+
   /** Why an item cannot be stored; `own`: its file, null for one that is not there. */
   function faultOf(
     { path, thumbnail }: MediaItem,
     own: FileRow | null | undefined,
+    thumbnails: ReadonlySet<string | null>,
     at: { path: string; thumbnail: string },
   ): AppError | undefined {
     if (own === null) return invalidField(at.path, 'there is no such file');
     const fault = own === undefined ? faultOutside(path, at.path) : undefined;
-    if (fault || !thumbnail || keyOfUrl(backendUrl, thumbnail) !== undefined) return fault;
-    return faultOutside(thumbnail, at.thumbnail);
+    if (fault || !thumbnail) return fault;
+    const key = keyOfUrl(backendUrl, thumbnail);
+    if (key === undefined) return faultOutside(thumbnail, at.thumbnail);
+    return thumbnails.has(key) ? undefined : invalidField(at.thumbnail, 'there is no such file');
   }
 
   const judgeFiles: MediaOfPosts['judgeFiles'] = async (orgId, fields) => {
-    const own = await ownFiles(
-      orgId,
-      fields.flatMap(({ items }) => items),
-      store.presentFiles,
-    );
+    const all = fields.flatMap(({ items }) => items);
+    const [own, thumbnails] = await Promise.all([ownFiles(orgId, all, store.presentFiles), ownThumbnails(orgId, all)]);
     let next = 0;
     return fields.map(({ at, items, isOne }) =>
       items.map((item, n) => {
         const file = own[next++];
-        const fault = faultOf(item, file, {
+        const fault = faultOf(item, file, thumbnails, {
           path: isOne ? at : `${at}.${n}.path`,
           thumbnail: isOne ? at : `${at}.${n}.thumbnail`,
         });

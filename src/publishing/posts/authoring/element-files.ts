@@ -25,7 +25,7 @@ export const filesOfElement = (
   })),
 });
 
-/** Judges the files of all elements in one statement. */
+/** Judges the files of all elements together. */
 export async function judgeFilesOfElements(
   media: PostsDeps['media'],
   orgId: string,

@@ -57,7 +57,10 @@ type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'profiles'
 /** Bodies that are judged before others get their turn in this process. */
 const AT_ONCE = 20;
 
-/** Judges create bodies of `userId`: five statements at most, however many there are. Nothing is stored. */
+/**
+ * Judges create bodies of `userId`: five statements at most, and one more where own pictures are named as thumbnails,
+ * however many there are. Nothing is stored.
+ */
 export async function judgeBodies(
   deps: Needs,
   orgId: string,

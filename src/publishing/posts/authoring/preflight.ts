@@ -39,8 +39,8 @@ type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'billing' 
 /**
  * Judges create bodies as create does, each for itself, and says what is worth knowing beside it, as if all of them were
  * stored together. The number of statements does not depend on theirs: six at most, and one more each where a campaign
- * or the zone of the author counts, where contents are too much to be read, and where the approval of an edit depends on
- * what it changes. No network is called, and nothing is stored.
+ * or the zone of the author counts, where own pictures are named as thumbnails, where contents are too much to be read,
+ * and where the approval of an edit depends on what it changes. No network is called, and nothing is stored.
  */
 export async function preflightPosts(
   deps: Needs,

@@ -91,6 +91,26 @@ test('media on an allowed domain or below it is claimed, and an edit is checked 
   expect((await key.get(`/public/v1/posts/${answer[0].postId}`)).body.image[0].path).toBe('https://cdn.example/a.png');
 });
 
+test('a thumbnail on this server is a picture of the organization, else 400 with its field [S9, S269]', async () => {
+  const addressOf = (key: string) => `https://api.example/uploads/${key}`;
+  const fileOf = async (orgId: string) => {
+    const [file, storageKey, thumbnailKey] = [newId(), `${orgId}/${newId()}.png`, `${orgId}/${newId()}.webp`];
+    await db.sql`
+      insert into files (id, org_id, name, original_name, storage_key, thumbnail_key, kind, mime, bytes)
+      values (${file}, ${orgId}, 'a', 'a.png', ${storageKey}, ${thumbnailKey}, 'image', 'image/png', 1)`;
+    return { path: addressOf(storageKey), thumbnail: addressOf(thumbnailKey) };
+  };
+  const [own, foreign] = [await fileOf(ann.orgId), await fileOf((await app.signUp()).orgId)];
+  for (const thumbnail of [own.path, own.thumbnail])
+    expect((await key.post('/public/v1/posts', body('draft', { ...own, thumbnail }))).status).toBe(201);
+  const before = await rows();
+  for (const thumbnail of [foreign.path, foreign.thumbnail, addressOf('nothing.png')]) {
+    const { status, body: answer } = await key.post('/public/v1/posts', body('draft', { ...own, thumbnail }));
+    expect([status, answer.errors?.[0].field]).toEqual([400, 'posts.0.value.0.image.0.thumbnail']);
+  }
+  expect(await rows()).toEqual(before);
+});
+
 test('files that settings name are judged like media: create, preflight and edit [PO11, S125, S260]', async () => {
   const site = newId();
   await db.sql`
