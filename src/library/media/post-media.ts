@@ -7,7 +7,7 @@ import type { Copies } from './copies.ts';
 import { type Loading, openFitting } from './fitting.ts';
 import { isHidden, type PublicUrlOf, reachable } from './public-url.ts';
 import { asProviderError, ofStorage } from './remote.ts';
-import { domainAllowed, formatOfKey, keyOfUrl, ownAddresses } from './rules.ts';
+import { domainAllowed, formatOfKey, keyOfUrl, ownAddresses, urlOfKey } from './rules.ts';
 import * as store from './store.ts';
 import type { FileRow } from './store.ts';
 import type { StoragePlace, Storages } from './storages.ts';
@@ -35,9 +35,9 @@ export interface MediaOfPosts {
   readonly ownAddresses: readonly string[];
   /**
    * Judges the addresses of a body before it is stored, by form, literal address and RESTRICT_UPLOAD_DOMAINS (S125,
-   * S260); `at` names the field.
+   * S260); `at` names the field. Answers the path of each: that of the file where its id names one.
    */
-  judge(orgId: string, fields: readonly FilesField[]): Promise<void>;
+  judge(orgId: string, fields: readonly FilesField[]): Promise<string[][]>;
   /**
    * The same of many bodies, in one statement and one more where they name own thumbnails: what is known of each file,
    * and what `judge` throws of it.
@@ -45,7 +45,7 @@ export interface MediaOfPosts {
   judgeFiles(
     orgId: string,
     fields: readonly FilesField[],
-  ): Promise<{ facts: FileFacts | undefined; fault: AppError | undefined }[][]>;
+  ): Promise<{ facts: FileFacts | undefined; fault: AppError | undefined; path: string }[][]>;
   /** What is known of the files of posts; undefined for one that lies outside, null for one that cannot be published. */
   facts(orgId: string, posts: readonly (readonly MediaItem[])[]): Promise<(FileFacts | undefined | null)[][]>;
   /** A post has settled: what was fetched for it is no longer needed. */
@@ -128,6 +128,10 @@ export function openPostMedia(options: Options): MediaOfPosts {
     return thumbnails.has(key) ? undefined : invalidField(at.thumbnail, 'there is no such file');
   }
 
+  /** Where what is published lies: an item whose id names a file has no other address, whatever it was sent with. */
+  const pathOf = ({ path }: MediaItem, own: FileRow | null | undefined): string =>
+    own && keyOfUrl(backendUrl, path) !== own.storageKey ? urlOfKey(backendUrl, own.storageKey) : path;
+
   const judgeFiles: MediaOfPosts['judgeFiles'] = async (orgId, fields) => {
     const all = fields.flatMap(({ items }) => items);
     const [own, thumbnails] = await Promise.all([ownFiles(orgId, all, store.presentFiles), ownThumbnails(orgId, all)]);
@@ -139,7 +143,7 @@ export function openPostMedia(options: Options): MediaOfPosts {
           path: isOne ? at : `${at}.${n}.path`,
           thumbnail: isOne ? at : `${at}.${n}.thumbnail`,
         });
-        return { facts: factsOf(backendUrl, file, item), fault };
+        return { facts: factsOf(backendUrl, file, item), fault, path: pathOf(item, file) };
       }),
     );
   };
@@ -148,8 +152,10 @@ export function openPostMedia(options: Options): MediaOfPosts {
     ownAddresses: ownAddresses(backendUrl),
     judgeFiles,
     async judge(orgId, fields) {
-      const fault = (await judgeFiles(orgId, fields)).flat().find((one) => one.fault)?.fault;
+      const judged = await judgeFiles(orgId, fields);
+      const fault = judged.flat().find((one) => one.fault)?.fault;
       if (fault) throw fault;
+      return judged.map((items) => items.map(({ path }) => path));
     },
     async facts(orgId, posts) {
       const own = await ownFiles(orgId, posts.flat(), store.usableFiles);

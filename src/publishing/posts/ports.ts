@@ -27,13 +27,13 @@ export interface MediaPort {
   ): Promise<readonly Media[]>;
   /** A post has settled: what was fetched for it is no longer needed. */
   settled(orgId: string, items: readonly PostMedia[]): Promise<void>;
-  /** Judges addresses before they are stored: 400 naming the field. */
-  judge(orgId: string, fields: readonly FilesField[]): Promise<void>;
+  /** Judges addresses before they are stored, and answers those that are: 400 naming the field. */
+  judge(orgId: string, fields: readonly FilesField[]): Promise<string[][]>;
   /** The same of many bodies in one statement: what is known of each file, and what `judge` throws of it. */
   judgeFiles(
     orgId: string,
     fields: readonly FilesField[],
-  ): Promise<{ facts: FileFacts | undefined; fault: AppError | undefined }[][]>;
+  ): Promise<{ facts: FileFacts | undefined; fault: AppError | undefined; path: string }[][]>;
   /** What is known of the files of posts; undefined for one that lies outside, null for one that cannot be published. */
   facts(orgId: string, posts: readonly (readonly PostMedia[])[]): Promise<(FileFacts | undefined | null)[][]>;
 }

@@ -10,7 +10,7 @@ export interface ElementFields<F> {
   media: F[];
   settings: { setting: string; field: F }[];
 }
-export type JudgedFiles = readonly { facts: FileFacts | undefined; fault: AppError | undefined }[];
+export type JudgedFiles = readonly { facts: FileFacts | undefined; fault: AppError | undefined; path: string }[];
 
 /** Names the fields of element `n` of a body, whose network is not known yet. */
 export const filesOfElement = (
@@ -22,6 +22,15 @@ export const filesOfElement = (
   settings: filesOfSettings(fileSettings, settings).map(({ setting, item }) => ({
     setting,
     field: { at: `posts.${n}.settings.${setting}`, items: [item], isOne: true },
+  })),
+});
+
+/** An element whose media have the addresses of what is published. */
+export const withPaths = (element: ElementBody, media: readonly JudgedFiles[]): ElementBody => ({
+  ...element,
+  value: element.value.map((item, n) => ({
+    ...item,
+    image: item.image.map((one, index) => ({ ...one, path: media[n]![index]!.path })),
   })),
 });
 

@@ -16,7 +16,7 @@ import {
   rulesOrFault,
   settingsFaults,
 } from './element-faults.ts';
-import { filesOfElement, judgeFilesOfElements } from './element-files.ts';
+import { filesOfElement, judgeFilesOfElements, withPaths } from './element-files.ts';
 import { contentFault, findIssues, type JudgedThread } from './faults.ts';
 import { pickedIn } from './follow-ups.ts';
 import { type Existing, findExisting } from './named.ts';
@@ -155,7 +155,8 @@ function judgeElement(deps: Needs, given: GivenElement): JudgedElement {
     ...(content ? [content] : []),
     ...[...files.media, ...named].flat().flatMap(({ fault }) => fault ?? []),
   );
-  return { element, to: { channel, rules }, channel, root, thread, issues, recurrence, faults };
+  const stored = withPaths(element, files.media);
+  return { element: stored, to: { channel, rules }, channel, root, thread, issues, recurrence, faults };
 }
 
 /** Whether the posts of an element are to be published, and have to be held against their network. */

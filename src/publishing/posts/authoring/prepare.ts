@@ -76,8 +76,8 @@ export async function prepareEdit(
     if (late) throw late;
   }
   const fresh = image?.filter((one) => !stored.media.some((old) => isSame(old, one))) ?? [];
-  await deps.media.judge(orgId, [
-    ...(image && fresh.length > 0 ? [{ at: 'image', items: image }] : []),
+  const paths = await deps.media.judge(orgId, [
+    { at: 'image', items: fresh.length > 0 ? image! : [] },
     ...(thread ?? []).map((item, n) => ({ at: `thread.${n}.image`, items: item.media })),
     ...freshSettingFiles(rules, stored.settings, settings),
   ]);
@@ -85,11 +85,11 @@ export async function prepareEdit(
     ...post.pick('edit', body),
     ...post.pick('thread', body),
     ...(version !== undefined && { version }),
-    ...(image && { media: image }),
+    ...(image && { media: placed(image, paths[0]!) }),
     ...(body.settings && { settings: { values: typedSettings(body.settings, channel.providerId), merge } }),
     ...(shortLinks !== undefined && { shortLinks }),
     ...(await editedTags(deps, orgId, { tags: body.tags, campaignId })),
-    ...(thread && { thread }),
+    ...(thread && { thread: thread.map((item, n) => ({ ...item, media: placed(item.media, paths[n + 1]!) })) }),
     ...(recurrence !== undefined && { recurrence }),
     ...(!isJudged && { unjudged: true }),
   };
@@ -159,6 +159,10 @@ function freshSettingFiles(
     return before && isSame(before, item) ? [] : [{ at: `settings.${setting}`, items: [item], isOne: true }];
   });
 }
+
+/** Media with the paths that were judged; without any they are as they were. */
+const placed = <M extends PostMedia>(media: readonly M[], paths: readonly string[]): M[] =>
+  media.map((item, n) => ({ ...item, path: paths[n] ?? item.path }));
 
 const isSame = (a: PostMedia, b: PostMedia) =>
   a.path === b.path && a.id === b.id && (a.thumbnail ?? null) === (b.thumbnail ?? null);

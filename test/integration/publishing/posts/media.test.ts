@@ -91,15 +91,32 @@ test('media on an allowed domain or below it is claimed, and an edit is checked 
   expect((await key.get(`/public/v1/posts/${answer[0].postId}`)).body.image[0].path).toBe('https://cdn.example/a.png');
 });
 
+const addressOf = (storageKey: string) => `https://api.example/uploads/${storageKey}`;
+const fileOf = async (orgId: string) => {
+  const [id, storageKey, thumbnailKey] = [newId(), `${orgId}/${newId()}.png`, `${orgId}/${newId()}.webp`];
+  await db.sql`
+    insert into files (id, org_id, name, original_name, storage_key, thumbnail_key, kind, mime, bytes)
+    values (${id}, ${orgId}, 'a', 'a.png', ${storageKey}, ${thumbnailKey}, 'image', 'image/png', 1)`;
+  return { id, path: addressOf(storageKey), thumbnail: addressOf(thumbnailKey) };
+};
+
+test('an image that is found by its id is shown with the path of its file, whatever was sent beside it', async () => {
+  const { id, path } = await fileOf(ann.orgId);
+  for (const sent of ['https://cdn.example/other.png', '']) {
+    const [{ postId }] = (await key.post('/public/v1/posts', body('draft', { id, path: sent }))).body;
+    const shown = async () => (await key.get(`/public/v1/posts/${postId}`)).body;
+    expect((await shown()).image).toMatchObject([{ id, path }]);
+    const image = [{ id, path: 'https://elsewhere.example/a.png' }];
+    const edited = await key.put(`/public/v1/posts/${postId}`, { image, thread: [{ content: 'x', image }] });
+    expect(edited.body.image).toMatchObject([{ id, path }]);
+    const [later] = (await db.sql`select media from posts where parent_post_id = ${postId}`) as unknown as {
+      media: object[];
+    }[];
+    expect(later!.media).toMatchObject([{ id, path }]);
+  }
+});
+
 test('a thumbnail on this server is a picture of the organization, else 400 with its field [S9, S269]', async () => {
-  const addressOf = (key: string) => `https://api.example/uploads/${key}`;
-  const fileOf = async (orgId: string) => {
-    const [file, storageKey, thumbnailKey] = [newId(), `${orgId}/${newId()}.png`, `${orgId}/${newId()}.webp`];
-    await db.sql`
-      insert into files (id, org_id, name, original_name, storage_key, thumbnail_key, kind, mime, bytes)
-      values (${file}, ${orgId}, 'a', 'a.png', ${storageKey}, ${thumbnailKey}, 'image', 'image/png', 1)`;
-    return { path: addressOf(storageKey), thumbnail: addressOf(thumbnailKey) };
-  };
   const [own, foreign] = [await fileOf(ann.orgId), await fileOf((await app.signUp()).orgId)];
   for (const thumbnail of [own.path, own.thumbnail])
     expect((await key.post('/public/v1/posts', body('draft', { ...own, thumbnail }))).status).toBe(201);
