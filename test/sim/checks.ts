@@ -56,17 +56,20 @@ export function openChecks(world: World) {
         claimedMs < Math.floor(brake.until),
     );
 
-  /** A process that has stood still meanwhile counts as gone: others go on without it. */
-  const isAlive = ({ process, at, endedAt }: Request) =>
-    endedAt === undefined && !process.dead && process.frozenUntil < at;
+  /** Others go on without a process that has stood still, and behind a silent one whose post they can find. */
+  const isAlive = ({ process, id, at, endedAt }: Request, by: Request['process']) =>
+    endedAt === undefined &&
+    !process.dead &&
+    process.frozenUntil < at &&
+    (process === by || world.networks.findAll('post', id).length === 0);
 
   function asked(request: Request): void {
     if (request.kind !== 'post') return;
-    const others = world.networks.requests.filter(
-      (one) => one !== request && one.kind === 'post' && one.channelId === request.channelId && isAlive(one),
+    const { channelId, process } = request;
+    const other = world.networks.requests.find(
+      (one) => one !== request && one.kind === 'post' && one.channelId === channelId && isAlive(one, process),
     );
-    if (others.length > 0)
-      fail(`I3: the channel ${request.channelId} sends ${request.id} while it sends ${others[0]!.id}`);
+    if (other) fail(`I3: the channel ${channelId} sends ${request.id} while it sends ${other.id}`);
   }
 
   async function received(request: Request): Promise<void> {
@@ -158,8 +161,7 @@ export function openChecks(world: World) {
   /** Posts that count against the plan of an organization. */
   async function postsOf(orgId: string): Promise<number> {
     const [row] = await sql<{ n: number }[]>`
-      select count(*)::int as n from posts
-      where org_id = ${orgId} and root_post_id is null
+      select count(*)::int as n from posts where org_id = ${orgId} and root_post_id is null
         and (detail is distinct from 'paused' or error_kind is distinct from 'billing_required')`;
     return row!.n;
   }
@@ -187,7 +189,6 @@ export function openChecks(world: World) {
       .map(({ incarnation }) => incarnation);
   }
 
-  /** Why not everything has its end; undefined: it has. */
   const unsettled = () => findUnsettled(sql, kernel.now);
 
   /** What must have become of all that was confirmed. */

@@ -132,8 +132,7 @@ export function openPeople(world: World, orgs: readonly KnownOrg[]) {
 
   async function edit(): Promise<void> {
     // what was approved is edited before it goes out, now and then
-    const approved = random.chance(0.3) ? pick(fitting(({ approved: { size } }) => size > 0)) : undefined;
-    const post = approved ?? near();
+    const post = (random.chance(0.3) ? pick(fitting(({ approved: { size } }) => size > 0)) : undefined) ?? near();
     if (!post) return;
     const text = textOf(post.id, ++post.revision);
     post.texts.set(text, false);
