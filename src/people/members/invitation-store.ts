@@ -61,6 +61,17 @@ export async function putInvitation(
   return row!.expiresAt;
 }
 
+/** The key of the role that an open invitation of this address grants. */
+export async function openRoleOf(sql: Sql, orgId: string, email: string): Promise<string | undefined> {
+  const [row] = await sql<{ roleKey: string }[]>`
+    select role_key as "roleKey"
+    from invitations
+    where org_id = ${orgId}
+      and lower(email) = lower(${email})
+      and expires_at > now()`;
+  return row?.roleKey;
+}
+
 /** Those to other addresses: an invitation of `email` is replaced by a new one. */
 export async function countOpenOfOthers(sql: Sql, orgId: string, email: string): Promise<number> {
   const [row] = await sql<{ count: number }[]>`

@@ -12,7 +12,7 @@ import {
 } from '../../platform/kernel/index.ts';
 import { withLockedMembership, type MembersDeps, givenRole, roleByKey } from './locked-membership.ts';
 import * as store from './invitation-store.ts';
-import { forbidden, heldBy, mayGrant, type NamedRole } from './rules.ts';
+import { forbidden, heldBy, mayGrant, mayTakeBack, type NamedRole } from './rules.ts';
 import { insertMember, lockOrgRow, findMemberRights } from './store.ts';
 
 export interface Made {
@@ -55,6 +55,8 @@ export function openInvitations({
         const role = await givenRole(tx, orgId, named);
         if (!role) throw invalidField('role', 'name a role, or its id as roleId', 'required');
         mayGrant(me, role.permissions);
+        const replaced = await store.openRoleOf(tx, orgId, email);
+        if (replaced !== undefined) mayTakeBack(me, await roleByKey(tx, orgId, replaced));
         if (await store.hasMemberWith(tx, orgId, email))
           throw new AppError('conflict', 'A member has this address already', {
             errors: [fieldError('email', 'is the address of a member', 'taken')],
@@ -92,9 +94,10 @@ export function openInvitations({
       }),
 
     withdraw: (orgId, by, id) =>
-      withLockedMembership(deps, orgId, by, 'members:delete', async (tx) => {
+      withLockedMembership(deps, orgId, by, 'members:delete', async (tx, me) => {
         const gone = await store.deleteInvitation(tx, orgId, id);
         if (!gone) throw notFound();
+        mayTakeBack(me, await roleByKey(tx, orgId, gone.roleKey));
         const detail = { role: gone.roleKey };
         await writeAudit(tx, by, { orgId, action: 'invitation.deleted', resource: 'members', resourceId: id, detail });
       }),

@@ -41,6 +41,14 @@ export function mayActOn(me: MemberRights, member: MemberRights): void {
 export function mayGrant(me: MemberRights, permissions: Iterable<Permission>): void {
   if (!covers(heldBy(me), permissions)) throw forbidden('You cannot grant permissions that you do not hold');
 }
+/**
+ * Nobody withdraws or replaces an invitation that grants more than they hold (403), as nobody acts on such a member.
+ * `role`: undefined for one that is gone by now.
+ */
+export function mayTakeBack(me: MemberRights, role: GivenRole | undefined): void {
+  if (role && !covers(heldBy(me), role.permissions))
+    throw forbidden('This invitation grants permissions that you do not hold');
+}
 
 /** The role that a body names, and by which field. */
 export function namedRole({ role, roleId }: NamedRole): { key: string; field: 'role' | 'roleId' } | undefined {

@@ -91,7 +91,7 @@ const pluggedOff = (field: string) => invalidField(field, 'this plug is disabled
 function judgedFields(plug: AutoPlug, sent: readonly PlugValue[]): PlugValue[] {
   for (const [n, { name }] of sent.entries()) {
     if (!plug.fields.some((field) => field.name === name))
-      throw invalidField(`fields.${n}.name`, 'names no field of this plug', 'unknown');
+      throw invalidField(`fields.${n}.name`, 'names no field of this plug', 'unknown_id');
     if (sent.findIndex((one) => one.name === name) < n)
       throw invalidField(`fields.${n}.name`, 'is there twice', 'duplicate');
   }

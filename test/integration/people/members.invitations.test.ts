@@ -217,6 +217,23 @@ describe('an invitation', () => {
     ).toBe(403);
   });
 
+  test('to more than a person holds is neither withdrawn nor replaced by them', async () => {
+    const ann = await app.signUp();
+    const permissions = ['members:read', 'members:create', 'members:delete'];
+    const clerk = await join(ann, (await ann.client.post('/roles', { name: 'Clerk', permissions })).body.id);
+    const viewers = (await ann.client.post('/roles', { name: 'Sees', permissions: ['members:read'] })).body.id;
+    const [admin, reader] = [await invite(ann, { role: 'admin' }), await invite(ann, { roleId: viewers })];
+    const withdraw = (id: string) => clerk.client.delete(`/members/invitations/${id}`);
+    const replace = (email: string) =>
+      clerk.client.post('/members/invitations', { email: email.toUpperCase(), roleId: viewers });
+    for (const answer of [await withdraw(admin.id), await replace(admin.email)])
+      expect([answer.status, answer.body.code]).toEqual([403, 'forbidden']);
+    const { body } = await ann.client.get('/members/invitations');
+    expect(body.find(({ id }: { id: string }) => id === admin.id)).toMatchObject({ email: admin.email, role: 'admin' });
+    expect((await replace(reader.email)).status).toBe(201);
+    expect((await withdraw((await invite(ann, { roleId: viewers })).id)).status).toBe(200);
+  });
+
   test('is refused for a member, and does not re-enable a disabled one [S47, S53]', async () => {
     const ann = await app.signUp();
     const bob = await app.signUp();
