@@ -35,12 +35,12 @@ export interface MediaOfPosts {
   readonly ownAddresses: readonly string[];
   /**
    * Judges the addresses of a body before it is stored, by form, literal address and RESTRICT_UPLOAD_DOMAINS (S125,
-   * S260); `at` names the field. Answers the path of each: that of the file where its id names one.
+   * S260); `at` names the field.
    */
-  judge(orgId: string, fields: readonly FilesField[]): Promise<string[][]>;
+  judge(orgId: string, fields: readonly FilesField[]): Promise<void>;
   /**
    * The same of many bodies, in one statement and one more where they name own thumbnails: what is known of each file,
-   * and what `judge` throws of it.
+   * what `judge` throws of it, and its path: that of the file where its id names one.
    */
   judgeFiles(
     orgId: string,
@@ -152,10 +152,8 @@ export function openPostMedia(options: Options): MediaOfPosts {
     ownAddresses: ownAddresses(backendUrl),
     judgeFiles,
     async judge(orgId, fields) {
-      const judged = await judgeFiles(orgId, fields);
-      const fault = judged.flat().find((one) => one.fault)?.fault;
+      const fault = (await judgeFiles(orgId, fields)).flat().find((one) => one.fault)?.fault;
       if (fault) throw fault;
-      return judged.map((items) => items.map(({ path }) => path));
     },
     async facts(orgId, posts) {
       const own = await ownFiles(orgId, posts.flat(), store.usableFiles);

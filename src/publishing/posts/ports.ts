@@ -27,9 +27,9 @@ export interface MediaPort {
   ): Promise<readonly Media[]>;
   /** A post has settled: what was fetched for it is no longer needed. */
   settled(orgId: string, items: readonly PostMedia[]): Promise<void>;
-  /** Judges addresses before they are stored, and answers those that are: 400 naming the field. */
-  judge(orgId: string, fields: readonly FilesField[]): Promise<string[][]>;
-  /** The same of many bodies in one statement: what is known of each file, and what `judge` throws of it. */
+  /** Judges addresses before they are stored: 400 naming the field. */
+  judge(orgId: string, fields: readonly FilesField[]): Promise<void>;
+  /** The same of many bodies in one statement: what is known of each file, what `judge` throws of it, and its address. */
   judgeFiles(
     orgId: string,
     fields: readonly FilesField[],

@@ -1,4 +1,4 @@
-import { AppError, invalidField } from '../../../platform/kernel/index.ts';
+import { invalidField } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
 import type { PostRow } from '../reading/row.ts';
@@ -18,7 +18,7 @@ import { channelOf, itemsAfter, judgeThread, rulesOf } from './judge.ts';
 import { judgeBodies } from './judgement.ts';
 import { tagsOf } from './named.ts';
 import { asksRecurrence, usesProfileZone, wishedRecurrence } from './recurrence-wish.ts';
-import { firstOf } from './verdict.ts';
+import { firstOf, openChecks } from './verdict.ts';
 
 type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'profiles'>;
 
@@ -40,20 +40,21 @@ export async function prepareEdit(
   { userId, merge, version }: { userId: string; merge: boolean; version?: number | undefined },
 ): Promise<PostChange> {
   const { inter, recurrence: rule, campaignId, ...body } = cleanEdit(sent);
+  const checks = openChecks();
   const rows = await getPost(deps, orgId, postId);
   const stored = rows.find(({ id }) => id === postId)!;
   if (stored.rootPostId !== null && body.thread)
-    throw new AppError('validation_failed', 'thread: only the first post of a thread has one', {
-      errors: [{ field: 'thread', message: 'only the first post of a thread has one', rule: 'not_root' }],
-    });
-  const recurrence = await editedRecurrence(deps, userId, stored, { inter, recurrence: rule, date: body.publishDate });
+    checks.refuse(invalidField('thread', 'only the first post of a thread has one', 'not_root'));
+  const wished = { inter, recurrence: rule, date: body.publishDate };
+  const recurrence = await checks.take(() => editedRecurrence(deps, userId, stored, wished));
   const channel = await channelOf(deps, orgId, stored.channelId);
   const rules = rulesOf(deps, channel);
   const shortLinks = shortensLinks(channel, undefined);
   const settings = body.settings ? { ...(merge && stored.settings), ...body.settings } : stored.settings;
-  if (body.settings) {
-    rules.checkSettings(settings, 'settings');
-    await checkFollowUpsOfEdit(deps, orgId, { sent: body.settings, settings, merge }, rules);
+  const given = body.settings;
+  if (given) {
+    await checks.take(() => rules.checkSettings(settings, 'settings'));
+    await checks.take(() => checkFollowUpsOfEdit(deps, orgId, { sent: given, settings, merge }, rules));
   }
   const { image } = body;
   const ids = new Set(rows.map(({ id }) => id));
@@ -70,17 +71,21 @@ export async function prepareEdit(
   const isJudged = stored.state === 'QUEUE' || stored.detail === 'awaiting_approval';
   if (isJudged) {
     const items = itemsAfter(rows, { content: body.content, media: image, thread });
-    await judgeThread(deps, orgId, { rules, channel, settings, settingsAt: 'settings', items });
+    await checks.take(() => judgeThread(deps, orgId, { rules, channel, settings, settingsAt: 'settings', items }));
     const late =
       stored.state === 'QUEUE' && body.publishDate && dateFault(body.publishDate, deps.clock.now(), 'publishDate');
-    if (late) throw late;
+    if (late) checks.refuse(late);
   }
   const fresh = image?.filter((one) => !stored.media.some((old) => isSame(old, one))) ?? [];
-  const paths = await deps.media.judge(orgId, [
+  const judged = await deps.media.judgeFiles(orgId, [
     { at: 'image', items: fresh.length > 0 ? image! : [] },
     ...(thread ?? []).map((item, n) => ({ at: `thread.${n}.image`, items: item.media })),
     ...freshSettingFiles(rules, stored.settings, settings),
   ]);
+  checks.refuse(...judged.flat().flatMap(({ fault }) => fault ?? []));
+  const campaignTag = await checks.take(() => editedCampaign(deps, orgId, campaignId));
+  checks.end();
+  const paths = judged.map((files) => files.map(({ path }) => path));
   return {
     ...post.pick('edit', body),
     ...post.pick('thread', body),
@@ -88,11 +93,23 @@ export async function prepareEdit(
     ...(image && { media: placed(image, paths[0]!) }),
     ...(body.settings && { settings: { values: typedSettings(body.settings, channel.providerId), merge } }),
     ...(shortLinks !== undefined && { shortLinks }),
-    ...(await editedTags(deps, orgId, { tags: body.tags, campaignId })),
+    ...(await editedTags(deps, orgId, { tags: body.tags, campaignTag })),
     ...(thread && { thread: thread.map((item, n) => ({ ...item, media: placed(item.media, paths[n + 1]!) })) }),
     ...(recurrence !== undefined && { recurrence }),
     ...(!isJudged && { unjudged: true }),
   };
+}
+
+/** The tag of the campaign that an edit names; null: it takes the post out of campaigns, undefined: it says nothing. */
+async function editedCampaign(
+  deps: Needs,
+  orgId: string,
+  campaignId: EditBody['campaignId'],
+): Promise<string | null | undefined> {
+  if (!campaignId) return campaignId === undefined ? undefined : null;
+  const [tag] = (await tagsOfCampaigns(deps.sql, orgId, [campaignId])).values();
+  if (tag === undefined) throw invalidField('campaignId', 'names no campaign of this organization', 'unknown_id');
+  return tag;
 }
 
 /**
@@ -102,15 +119,11 @@ export async function prepareEdit(
 async function editedTags(
   deps: Needs,
   orgId: string,
-  { tags, campaignId }: Pick<EditBody, 'tags' | 'campaignId'>,
+  { tags, campaignTag }: Pick<EditBody, 'tags'> & { campaignTag: string | null | undefined },
 ): Promise<Pick<PostChange, 'tagIds' | 'campaignTag'>> {
-  if (tags === undefined && campaignId === undefined) return {};
-  const campaigns = campaignId ? await tagsOfCampaigns(deps.sql, orgId, [campaignId]) : undefined;
-  if (campaigns?.size === 0) throw invalidField('campaignId', 'names no campaign of this organization', 'unknown_id');
-  const [campaignTag] = campaigns?.values() ?? [];
-  if (tags === undefined) return { campaignTag: campaignTag ?? null };
+  if (tags === undefined) return campaignTag === undefined ? {} : { campaignTag };
   const [named] = await tagsOf(deps, orgId, [tags]);
-  return { tagIds: withTag(named!, campaignTag) };
+  return { tagIds: withTag(named!, campaignTag ?? undefined) };
 }
 
 /** What an edit says of how its post recurs; null: once, undefined: nothing. */

@@ -61,6 +61,34 @@ export function firstOf([first, ...others]: readonly AppError[]): AppError | und
   return new AppError(first.code, first.message, { ...first.extra, errors: [...faults.values()] });
 }
 
+/** Checks that are all made, so that a refusal names the fields of every fault (S6). */
+export interface Checks {
+  /** Answers what the check does; undefined where it refuses. Anything but an `AppError` is thrown at once. */
+  take<T>(check: () => T | Promise<T>): Promise<T | undefined>;
+  refuse(...faults: readonly AppError[]): void;
+  /** Throws the first refusal, with the faults of all. */
+  end(): void;
+}
+export function openChecks(): Checks {
+  const refusals: AppError[] = [];
+  return {
+    async take(check) {
+      try {
+        return await check();
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        refusals.push(error);
+        return undefined;
+      }
+    },
+    refuse: (...faults) => void refusals.push(...faults),
+    end() {
+      const refusal = firstOf(refusals);
+      if (refusal) throw refusal;
+    },
+  };
+}
+
 /** Every fault that an error names, by field. */
 export const faultsOf = ({ extra, message, code }: AppError): FieldError[] =>
   // as `AppError` keeps them

@@ -243,6 +243,30 @@ describe('POST /public/v1/posts', () => {
   });
 });
 
+test('a refusal of an edit names the fields of every fault as well, and nothing of it is stored [S6]', async () => {
+  const id = await made();
+  const before = [await rows(), await db.sql`select name from tags order by name`];
+  const answer = await key.put(`/public/v1/posts/${id}`, {
+    publishDate: '2020-01-01T00:00:00Z',
+    content: 'x'.repeat(101),
+    settings: { firstComment: 5 },
+    tags: [{ label: 'new here' }],
+    campaignId: newId(),
+    image: [{ path: 'ftp://a.example/x.png' }],
+    thread: [{ content: 'y', image: [{ path: 'ftp://a.example/y.png' }] }],
+  });
+  expect([answer.status, answer.body.code]).toEqual([400, 'validation_failed']);
+  expect(fieldsOf(answer.body.errors).toSorted()).toEqual([
+    'campaignId',
+    'content',
+    'image.0.path',
+    'publishDate',
+    'settings.firstComment',
+    'thread.0.image.0.path',
+  ]);
+  expect([await rows(), await db.sql`select name from tags order by name`]).toEqual(before);
+});
+
 test('a date is stored to the millisecond and answered in UTC, also of a post that goes out at once and in its timeline [S104, S117]', async () => {
   for (const body of [schedule(), { ...schedule(), type: 'now' }]) {
     const { id, publishDate } = await read(await made(body));
