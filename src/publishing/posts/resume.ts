@@ -4,116 +4,100 @@ import { owed, paymentPolicy, returns } from './bulk.ts';
 import { failedFact, pausedFact, timeline, withChannel } from './journal.ts';
 import type { FollowUpsPort } from './ports.ts';
 import { PARENT_FAILED, post } from './row.ts';
-import { braked, labelsOf, lacksRoom, overLimit, paused, queued, waiting } from './state.ts';
+import { braked, labelsOf, lacksRoom, paused, queued, waiting } from './state.ts';
 
 // What becomes of the posts of a channel that starts again, over the CTE `channel` of its locked row.
 
 /**
- * The due time of the post `p`. An item that was deleted with its channel while the one ahead of it was under way had
- * none when that went out: it has it from then on.
+ * What the thread of the item `p` says of it. `due_after`: an item that was deleted with its channel while the one ahead
+ * of it was under way had no due time when that went out; it has it from then on. `first_due`: the item of the thread
+ * that has a time, with which the ones behind it wait. `failed_ahead`: the kind of fault of an item ahead of it, by an
+ * attempt that was under way when its channel was deleted; who settled that one did not see the deleted items behind it.
  */
-const dueOf = (sql: Sql): Fragment => sql`coalesce(p.due_at, (
-          select greatest(q.published_at + p.delay_minutes * interval '1 minute', p.publish_date)
-          from posts q
-          where q.org_id = p.org_id
-            and q.id = p.parent_post_id
-            and q.state = 'PUBLISHED'
-            and ${queued(sql)}
-        ))`;
+const threadOf = (sql: Sql): Fragment => sql`(
+      select min(q.due_at) filter (where ${queued(sql, 'q')}) as first_due,
+        min(greatest(q.published_at + p.delay_minutes * interval '1 minute', p.publish_date))
+          filter (where q.id = p.parent_post_id and q.state = 'PUBLISHED') as due_after,
+        (array_agg(coalesce(q.error_kind, 'unknown') order by q.seq)
+          filter (where q.seq < p.seq and q.state = 'ERROR'))[1] as failed_ahead
+      from posts q
+      where q.org_id = p.org_id
+        and (q.id = p.root_post_id or q.root_post_id = p.root_post_id)
+        and ${queued(sql)}
+    )`;
 
 /**
- * When the post `p` was to go out: an item of a thread at its own time, and one that waits for the item ahead of it with
- * the one of its thread that has a time.
+ * The CTE `judged`: what becomes of the posts that wait in the row of `channel`, and of those that were deleted with it,
+ * by the rule `policy`. `fate`: `kept` (was not in the queue), `lost` (an item ahead of it has failed), `waits` (for the
+ * channel, a payment, room in the plan, or a person), `missed` (given up), `braked`, or `runs`. Found by two indexes,
+ * then locked, and judged as they are then.
  */
-const timeOf = (sql: Sql): Fragment => sql`coalesce(
-          ${dueOf(sql)},
-          case when p.root_post_id is not null then (
-            select min(q.due_at)
-            from posts q
-            where q.org_id = p.org_id
-              and (q.id = p.root_post_id or q.root_post_id = p.root_post_id)
-              and ${queued(sql, 'q')}
-          ) end,
-          p.publish_date
-        )`;
-/** It is too late for the rule `policy`. */
-const late = (sql: Sql): Fragment => sql`(${timeOf(sql)} < policy.horizon)`;
-
-/**
- * The kind of fault of the item ahead of the post `p` that has failed, by an attempt that was under way when its channel
- * was deleted. Who settled that one did not see the deleted items behind it.
- */
-const failureAhead = (sql: Sql): Fragment => sql`(
-          select coalesce(q.error_kind, 'unknown')
-          from posts q
-          where q.org_id = p.org_id
-            and (q.id = p.root_post_id or q.root_post_id = p.root_post_id)
-            and q.seq < p.seq
-            and q.state = 'ERROR'
-          order by q.seq
-          limit 1
-        )`;
-
-/**
- * What becomes of a post of the channel row `c`: `p` the post, `policy` the rule; `c.stopped` when the channel still
- * stands still. Where only a brake is left that holds it, it waits for that.
- */
-const resumed = (sql: Sql): Fragment => {
-  const stands = sql`(c.stopped or ${owed(sql)} or ${lacksRoom(sql)})`;
-  const isLost = sql`(${queued(sql)} and p.root_post_id is not null and ${failureAhead(sql)} is not null)`;
-  const dropped = sql`(${queued(sql)} and ${late(sql)} and policy.choice = 'drop' and not ${stands} and not ${isLost})`;
-  const starts = sql`(${queued(sql)} and not ${late(sql)} and not ${stands} and not ${isLost})`;
-  const runs = sql`(${starts} and not ${braked(sql, labelsOf(sql))})`;
-  return sql`
-    state = case when ${isLost} or ${dropped} then 'ERROR' else p.state end,
-    detail = case
-      when ${isLost} then null
-      when ${dropped} then 'missed'
-      when ${runs} then 'scheduled'
-      when ${queued(sql)} then 'paused'
-      else p.detail end,
-    on_brake = not ${isLost} and not ${dropped} and (p.on_brake or ${starts}) and ${braked(sql, labelsOf(sql))},
-    error_kind = case when ${isLost} then ${failureAhead(sql)} when ${dropped} then 'missed' else p.error_kind end,
-    error = case
-      when ${isLost} then ${PARENT_FAILED}
-      when ${dropped} then 'The channel was not connected when this post was due'
-      else p.error end,
-    due_at = case
-      when ${isLost} or ${dropped} then null
-      when ${runs}
-        and (${dueOf(sql)} is not null or p.root_post_id is null)
-        then greatest(coalesce(${dueOf(sql)}, p.publish_date), now())
-      else ${dueOf(sql)}
-    end,
-    deleted_at = null,
-    updated_at = now()`;
-};
-
-const resumeWaiting = (sql: Sql, orgId: string): Fragment => sql`
-    update posts p
-    set ${resumed(sql)}
-    from channel c, policy
+const judged = (sql: Sql, orgId: string): Fragment => sql`
+  found as (
+    select p.id
+    from posts p, channel c
     where p.org_id = ${orgId}
       and p.channel_id = c.id
       and ${paused(sql)}
-      and not p.on_brake -- waits for nothing else
-      and not c.stopped
-      and not ${owed(sql)}
-      and not ${overLimit(sql)}
-      and (not ${late(sql)} or policy.choice = 'drop')
-    returning ${post.names(sql, 'fact', 'p')}, p.seq, true as was_queued`;
-
-const restoreDeleted = (sql: Sql, orgId: string): Fragment => sql`
-    update posts p
-    set ${resumed(sql)}
-    from channel c, policy, posts b
+    union all
+    select p.id
+    from posts p, channel c
     where p.org_id = ${orgId}
       and p.channel_id = c.id
       and ${returns(sql)}
-      and p.state <> 'PUBLISHED'
-      and b.org_id = p.org_id
-      and b.id = p.id -- as it was before
-    returning ${post.names(sql, 'fact', 'p')}, p.seq, ${queued(sql, 'b')} as was_queued`;
+  ), judged as (
+    select p.id, ${queued(sql)} as was_queued, t.failed_ahead, coalesce(p.due_at, t.due_after) as due_at, c.brakes,
+      case
+        when not ${queued(sql)} then 'kept'
+        when t.failed_ahead is not null then 'lost'
+        when c.stopped or ${owed(sql)} or ${lacksRoom(sql)} then 'waits'
+        when coalesce(p.due_at, t.due_after, t.first_due, p.publish_date) < policy.horizon
+          then case policy.choice when 'drop' then 'missed' else 'waits' end
+        when ${braked(sql, labelsOf(sql))} then 'braked'
+        else 'runs'
+      end as fate
+    from found f
+    join posts p on p.id = f.id
+    cross join channel c
+    cross join policy
+    cross join lateral ${threadOf(sql)} t
+    where p.org_id = ${orgId}
+      and p.channel_id = c.id
+      and (${paused(sql)} and not p.on_brake or ${returns(sql)} and p.state <> 'PUBLISHED')
+    for update of p
+  )`;
+
+/** The CTE `touched`: the posts of `judged` as they are from now on. One that waited before, and still does, stays as it is. */
+const resumed = (sql: Sql, orgId: string): Fragment => sql`
+  touched as (
+    update posts p
+    set
+      state = case when fate in ('lost', 'missed') then 'ERROR' else p.state end,
+      detail = case fate
+        when 'kept' then p.detail
+        when 'lost' then null
+        when 'missed' then 'missed'
+        when 'runs' then 'scheduled'
+        else 'paused' end,
+      on_brake = fate = 'braked' or fate in ('kept', 'waits') and p.on_brake and ${braked(sql, labelsOf(sql))},
+      error_kind = case fate when 'lost' then c.failed_ahead when 'missed' then 'missed' else p.error_kind end,
+      error = case fate
+        when 'lost' then ${PARENT_FAILED}
+        when 'missed' then 'The channel was not connected when this post was due'
+        else p.error end,
+      due_at = case
+        when fate in ('lost', 'missed') then null
+        when fate = 'runs' and (c.due_at is not null or p.root_post_id is null)
+          then greatest(coalesce(c.due_at, p.publish_date), now())
+        else c.due_at end,
+      deleted_at = null,
+      updated_at = now()
+    from judged c
+    where p.org_id = ${orgId}
+      and p.id = c.id
+      and (fate <> 'waits' or p.deleted_at is not null)
+    returning ${post.names(sql, 'fact', 'p')}, p.seq, was_queued
+  )`;
 
 /** The items of threads behind one that is given up go with it. */
 const abandonThreads = (sql: Sql, orgId: string): Fragment => sql`
@@ -154,15 +138,7 @@ export const resumePosts = (
   followUps: Pick<FollowUpsPort, 'plan'>,
   reason: Payload<'post.resumed'>['reason'] = 'channel',
 ): Fragment => sql`
-  ${paymentPolicy(sql, orgId)}, waited as (${resumeWaiting(sql, orgId)}
-  ), restored as (${restoreDeleted(sql, orgId)}
-  ), touched as (
-    select *
-    from waited
-    union all
-    select *
-    from restored
-  ), resumed as (
+  ${paymentPolicy(sql, orgId)}, ${judged(sql, orgId)}, ${resumed(sql, orgId)}, resumed as (
     select *
     from touched
     where state = 'QUEUE'

@@ -103,54 +103,55 @@ async function save(
   found: LockedChannel | undefined,
 ): Promise<SavedLogin | undefined> {
   const full = await fullFor(sql, plan, orgId, found);
-  if (found && !full && (found.deleted || !found.disabled)) await catchUpStopped(sql, orgId, found.id);
-  const [row] = await sql<{ id: string; created: boolean }[]>`
-      with channel as (
-        select id, org_id, (disabled or ${full !== undefined}) and deleted_at is null as stopped, brakes,
-          deleted_at
-        from channels
-        where org_id = ${orgId}
-          and provider_id = ${login.providerId}
-          and internal_id = ${login.internalId}
-        for update
-      ), ${resumePosts(sql, orgId, followUps)}, refreshed as (${refresh(sql, orgId, login)}
-      ), inserted as (
-        insert into channels (
-          id, org_id, provider_id, provider_version, internal_id, name, handle, picture, credentials, token_expires_at,
-          brakes
-        )
-        select ${login.newId}::uuid, ${orgId}::uuid, ${login.providerId}, ${login.providerVersion}, ${login.internalId},
-          ${login.name}, ${login.handle}, ${login.picture}, ${login.credentials}, ${login.tokenExpiresAt}::timestamptz,
-          ${marksOfNewChannel(sql, orgId)}
-        where not exists (select from channel)
-        on conflict (org_id, provider_id, internal_id) do nothing
-        returning ${factColumns(sql)}
-      ), connected as (
-        select ${factColumns(sql)}, false as created from refreshed
-        union all
-        select ${factColumns(sql)}, true from inserted
-      ), ${announce(sql, {
-        'channel.connected': { from: sql`connected`, payload: channelFact(sql) },
-        'channel.disabled': {
-          from: sql`connected where ${full !== undefined}`,
-          payload: { ...channelFact(sql), reason: sql`'plan'` },
-        },
-      })}
-      select id, created from connected`;
-  return row && { ...row, full };
+  if (!found) return insert(sql, orgId, login);
+  if (!full && (found.deleted || !found.disabled)) await catchUpStopped(sql, orgId, found.id);
+  await sql`
+    with channel as (
+      select id, org_id, (disabled or ${full !== undefined}) and deleted_at is null as stopped, brakes, deleted_at
+      from channels
+      where org_id = ${orgId}
+        and id = ${found.id}
+    ), ${resumePosts(sql, orgId, followUps)}, refreshed as (${refresh(sql, orgId, login)}
+    ), ${announce(sql, {
+      'channel.connected': { from: sql`refreshed`, payload: channelFact(sql) },
+      'channel.disabled': {
+        from: sql`refreshed where ${full !== undefined}`,
+        payload: { ...channelFact(sql), reason: sql`'plan'` },
+      },
+    })}
+    select 1`;
+  return { id: found.id, created: false, full };
+}
+
+/** Writes a new channel; undefined where somebody else has just done so. */
+async function insert(sql: Sql, orgId: string, login: LoggedIn): Promise<SavedLogin | undefined> {
+  const [row] = await sql<{ id: string }[]>`
+    with inserted as (
+      insert into channels (
+        id, org_id, provider_id, provider_version, internal_id, name, handle, picture, credentials, token_expires_at,
+        brakes
+      )
+      select ${login.newId}::uuid, ${orgId}::uuid, ${login.providerId}, ${login.providerVersion}, ${login.internalId},
+        ${login.name}, ${login.handle}, ${login.picture}, ${login.credentials}, ${login.tokenExpiresAt}::timestamptz,
+        ${marksOfNewChannel(sql, orgId)}
+      on conflict (org_id, provider_id, internal_id) do nothing
+      returning ${factColumns(sql)}
+    ), ${announce(sql, { 'channel.connected': { from: sql`inserted`, payload: channelFact(sql) } })}
+    select id from inserted`;
+  return row && { ...row, created: true };
 }
 
 /** Gives the channel its new login, and starts it where it does not stand still. */
 const refresh = (sql: Sql, orgId: string, login: LoggedIn): Fragment => sql`
-        update channels c
-        set provider_version = ${login.providerVersion}, handle = ${login.handle}, credentials = ${login.credentials},
-          token_expires_at = ${login.tokenExpiresAt},
-          name = case when c.renamed then c.name else ${login.name} end,
-          picture = case when c.renamed then c.picture else ${login.picture} end,
-          disabled = o.stopped, refresh_needed = false, refresh_reason = null, refresh_claim = null,
-          refresh_until = null,
-          deleted_at = null, ${nextDueTime(sql)}
-        from channel o, next
-        where c.org_id = ${orgId}
-          and c.id = o.id
-        returning c.id, c.org_id, c.provider_id, c.name`;
+      update channels c
+      set provider_version = ${login.providerVersion}, handle = ${login.handle}, credentials = ${login.credentials},
+        token_expires_at = ${login.tokenExpiresAt},
+        name = case when c.renamed then c.name else ${login.name} end,
+        picture = case when c.renamed then c.picture else ${login.picture} end,
+        disabled = o.stopped, refresh_needed = false, refresh_reason = null, refresh_claim = null,
+        refresh_until = null,
+        deleted_at = null, ${nextDueTime(sql)}
+      from channel o, next
+      where c.org_id = ${orgId}
+        and c.id = o.id
+      returning c.id, c.org_id, c.provider_id, c.name`;
