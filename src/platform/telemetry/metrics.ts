@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
@@ -50,11 +51,47 @@ async function refresh(metric: Gauge | Counter, read: Reader, label: string): Pr
     else metric.set(labels, number);
 }
 
+/** How often the event loop is asked how late it is: each time wakes a process that has nothing to do. */
+const LAG_EVERY_MS = 100;
+const NEVER_MS = 2 ** 31 - 1;
+const LAG = 'nodejs_eventloop_lag';
+
+/**
+ * How late the event loop is. The gauges of prom-client for it go: they ask every 10 ms, which is most of what an idle
+ * process costs, and their numbers contain those 10 ms.
+ */
+function watchEventLoop(registry: Registry): void {
+  for (const { name } of registry.getMetricsAsArray())
+    if (name.startsWith(PREFIX + LAG)) registry.removeSingleMetric(name);
+  const delays = monitorEventLoopDelay({ resolution: LAG_EVERY_MS });
+  delays.enable();
+  const secondsOf = (nanoseconds: number) => Math.max(0, (nanoseconds || 0) / 1e9 - LAG_EVERY_MS / 1_000); // NaN: no look yet
+  const lag = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name: `${PREFIX}${LAG}_${name}_seconds`,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(secondsOf(read()));
+      },
+    });
+  lag('mean', 'How late the event loop was on average, since the metrics were read before.', () => delays.mean);
+  lag('p99', 'How late it was at most in 99 of 100 looks.', () => delays.percentile(99));
+  lag('max', 'How late it was at most.', () => {
+    const { max } = delays;
+    delays.reset(); // this is the last one that is read
+    return max;
+  });
+}
+
 /** `processMetrics`: memory, event loop delay and the like of this process too. */
 export function openMetrics({ processMetrics = true } = {}): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  if (processMetrics) collectDefaultMetrics({ register: registry, prefix: PREFIX });
+  if (processMetrics) {
+    collectDefaultMetrics({ register: registry, prefix: PREFIX, eventLoopMonitoringPrecision: NEVER_MS });
+    watchEventLoop(registry);
+  }
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
     new Counter({ name: PREFIX + name, help, labelNames, registers });
   const histogram = <L extends string>(name: string, help: string, labelNames: readonly L[], buckets = SHORT) =>

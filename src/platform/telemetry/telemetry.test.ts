@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { localProviders } from '../../../test/support/worlds/providers.ts';
 import { AppError } from '../kernel/index.ts';
@@ -173,8 +174,22 @@ describe('metrics', () => {
     expect(await metrics.text()).toContain('rookery_host_turns_total 9');
   });
 
-  test('the process reports itself, event loop delay included', async () => {
-    expect(await openMetrics().text()).toMatch(/rookery_nodejs_eventloop_lag_p99_seconds/);
+  test('the process reports itself, and how late its event loop was since the last time', async () => {
+    const metrics = openMetrics();
+    const lags = async () => [...(await metrics.text()).matchAll(/^rookery_nodejs_eventloop_lag_(.*) (.*)$/gm)];
+    expect((await lags()).map(([, name, value]) => [name, Number(value)])).toEqual([
+      ['mean_seconds', 0],
+      ['p99_seconds', 0],
+      ['max_seconds', 0],
+    ]);
+    await sleep(250);
+    const end = performance.now() + 400;
+    while (performance.now() < end);
+    await sleep(150);
+    const [, p99, max] = await lags();
+    expect(Number(p99![2])).toBeGreaterThan(0.25);
+    expect(Number(max![2])).toBeGreaterThan(0.25);
+    expect(await metrics.text()).toContain('rookery_process_resident_memory_bytes');
   });
 
   test('an event is a counter without ids and a line with them', async () => {
