@@ -57,10 +57,12 @@ const NEVER_MS = 2 ** 31 - 1;
 const LAG = 'nodejs_eventloop_lag';
 
 /**
- * How late the event loop is. The gauges of prom-client for it go: they ask every 10 ms, which is most of what an idle
- * process costs, and their numbers contain those 10 ms.
+ * Memory, processor time and the like of this process. How late the event loop is stands in gauges of ours: those of
+ * prom-client ask every 10 ms, which is most of what an idle process costs, and their numbers contain those 10 ms.
  */
-function watchEventLoop(registry: Registry): void {
+function metricsOfProcess(): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry, prefix: PREFIX, eventLoopMonitoringPrecision: NEVER_MS });
   for (const { name } of registry.getMetricsAsArray())
     if (name.startsWith(PREFIX + LAG)) registry.removeSingleMetric(name);
   const delays = monitorEventLoopDelay({ resolution: LAG_EVERY_MS });
@@ -82,16 +84,17 @@ function watchEventLoop(registry: Registry): void {
     delays.reset(); // this is the last one that is read
     return max;
   });
+  return registry;
 }
+/** Once for each process, however many products are opened in it: nothing takes an observer of prom-client back. */
+let ofProcess: Registry | undefined;
 
 /** `processMetrics`: memory, event loop delay and the like of this process too. */
 export function openMetrics({ processMetrics = true } = {}): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  if (processMetrics) {
-    collectDefaultMetrics({ register: registry, prefix: PREFIX, eventLoopMonitoringPrecision: NEVER_MS });
-    watchEventLoop(registry);
-  }
+  if (processMetrics) ofProcess ??= metricsOfProcess();
+  const told = processMetrics ? [ofProcess!, registry] : [registry];
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[]) =>
     new Counter({ name: PREFIX + name, help, labelNames, registers });
   const histogram = <L extends string>(name: string, help: string, labelNames: readonly L[], buckets = SHORT) =>
@@ -144,6 +147,6 @@ export function openMetrics({ processMetrics = true } = {}): Metrics {
         },
       }),
     contentType: registry.contentType,
-    text: () => registry.metrics(),
+    text: () => Registry.merge(told).metrics(),
   };
 }

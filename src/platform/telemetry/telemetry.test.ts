@@ -177,11 +177,7 @@ describe('metrics', () => {
   test('the process reports itself, and how late its event loop was since the last time', async () => {
     const metrics = openMetrics();
     const lags = async () => [...(await metrics.text()).matchAll(/^rookery_nodejs_eventloop_lag_(.*) (.*)$/gm)];
-    expect((await lags()).map(([, name, value]) => [name, Number(value)])).toEqual([
-      ['mean_seconds', 0],
-      ['p99_seconds', 0],
-      ['max_seconds', 0],
-    ]);
+    expect((await lags()).map(([, name]) => name)).toEqual(['mean_seconds', 'p99_seconds', 'max_seconds']);
     await sleep(250);
     const end = performance.now() + 400;
     while (performance.now() < end);
