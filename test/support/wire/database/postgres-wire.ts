@@ -54,5 +54,6 @@ export const openPool = (url: string, name: string, options: object): Database =
     fetch_types: false,
     types: ARRAY_TYPES,
     connection: { application_name: name, timezone: 'UTC' },
+    debug: () => {}, // else the driver keeps the first caller of each statement, with all of its product, for ever
     ...options,
   } as unknown as postgres.Options<{}>) as Database;
