@@ -12,6 +12,8 @@ import type { Known, KnownBrake, KnownChannel, KnownOrg, KnownPost, World } from
 const isRefusal = (error: unknown): boolean =>
   error instanceof AppError && !['unavailable', 'internal', 'draining', 'busy'].includes(error.code);
 const HOUR = 3_600_000;
+/** Acts of which the one bears on what the other has done. */
+const PAIRS = ['approve edit', 'pause retry', 'pause resume'];
 const DAILY = { days: 'FREQ=DAILY', timezone: 'Europe/Berlin', until: null, left: null, inter: null };
 
 /** People of a few organizations, and what they know by what they were answered. */
@@ -262,8 +264,8 @@ export function openPeople(world: World, orgs: readonly KnownOrg[]) {
   const acts = { create, edit, move, delete: remove, pause, resume, retry, approve, login, enable, plan };
   type Act = keyof typeof acts;
   const all = Object.keys(acts) as Act[];
-  // half of the seeds are of a few acts, which meet more often there
-  const some = random.chance(0.5) ? all : [random.pick(all), random.pick(all)];
+  // most seeds are of a few acts, which meet more often there
+  const some = random.pick([all, [random.pick(all), random.pick(all)], random.pick(PAIRS).split(' ') as Act[]]);
   const mix: readonly Act[] = swarm.faults.has('people') ? [...some, 'create', 'create', 'create'] : ['create'];
 
   return {

@@ -25,9 +25,6 @@ const DAY = 86_400_000;
 const LOOK_EVERY = 40;
 const FAIR: Weather = { faulty: 0, kinds: [], latencyMs: 200 };
 
-/** Faults that last as long as their seed does: they are counted by seeds. */
-const DRAWN_WHOLE: readonly Fault[] = ['answers', 'slow', 'people'];
-
 /** Runs one seed on an empty database, from its first post until everything has its end. */
 export async function runSeed(options: SimulationOptions, database: SimulatedDatabase): Promise<Simulation> {
   await using ends = new AsyncDisposableStack();
@@ -248,7 +245,7 @@ async function runWorld(options: SimulationOptions, database: SimulatedDatabase,
   /** While the network has what a host has sent. */
   function breakCall({ process }: Request): void {
     if (calm) return;
-    if (faults.has('people') && random.chance(0.2))
+    if (faults.has('people') && random.chance(swarm.haste))
       kernel.after(random.below(300), undefined, 'people act', people.actAtOnce);
     if (faults.has('freeze') && random.chance(0.08)) freeze(process, random.pick([8_000, 30_000]));
     else if (faults.has('crash') && random.chance(0.03))
@@ -266,7 +263,7 @@ async function runWorld(options: SimulationOptions, database: SimulatedDatabase,
   for (const { kind } of networks.requests) count(`sent ${kind}`);
   for (const answer of networks.answered) count(`answered ${answer}`);
   for (const _ of receivers.got) count('told by a webhook');
-  for (const fault of DRAWN_WHOLE) if (faults.has(fault)) count(fault);
+  for (const fault of ['answers', 'slow', 'people'] as const) if (faults.has(fault)) count(fault); // by seeds
   for (const { what, times } of await standsIn(database.sql)) seen[what] = times;
   return {
     options,

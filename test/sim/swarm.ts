@@ -40,6 +40,7 @@ export function drawSwarm(seed: number, without: readonly Fault[]) {
     comments: draw.pick([0.1, 0.3, 0.8]),
     mostHosts: draw.pick([1, 2, 2, 3]),
     acts: draw.between(8, 40),
+    haste: draw.pick([0.1, 0.6]), // the share of requests in the midst of which people do something
     /** Doors are opened in the order of their coming. */
     fifo: draw.chance(0.2),
     weather: {
