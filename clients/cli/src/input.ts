@@ -29,10 +29,14 @@ export function objectOf(text: string): Record<string, unknown> {
   throw new InvalidArgumentError('It must be a JSON object.');
 }
 
-/** A date as the service takes it; a time without a zone is UTC. */
+const DATE = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?))?\s*(Z|[+-]\d\d:?\d\d)?$/i;
+
+/** A date as the service reads it: one without an offset is UTC, and a day that no calendar has is none. */
 export function dateOf(text: string): string {
-  const date = new Date(/^\d{4}-\d\d-\d\dT[\d:.]+$/.test(text) ? `${text}Z` : text);
-  if (!/^\d{4}-\d\d-\d\d/.test(text) || Number.isNaN(date.getTime()))
+  const [, day = '', time = '00:00', zone = 'Z'] = DATE.exec(text.trim()) ?? [];
+  const [midnight, date] = [new Date(`${day}T00:00Z`), new Date(`${day}T${time}${zone.toUpperCase()}`)];
+  // a day behind the end of its month would be one of the next
+  if (Number.isNaN(date.getTime()) || !midnight.toISOString().startsWith(day))
     throw new InvalidArgumentError('It must be a date such as 2026-09-01T10:00:00Z.');
   return date.toISOString();
 }

@@ -46,6 +46,9 @@ async function rookery(words: readonly string[], env: Record<string, string> = {
   });
   return { status, ...ran };
 }
+/** The program, and where its process finds the service. */
+const MAIN = join(import.meta.dirname, 'main.ts');
+const env = () => ({ ROOKERY_URL: service.url, ROOKERY_API_KEY: 'pm_live_key', XDG_CONFIG_HOME: home });
 const fileOf = (name: string): string => {
   const file = join(home, name);
   writeFileSync(file, name);
@@ -113,12 +116,45 @@ test('posts create --wait waits for all posts, also where one is gone', async ()
   expect(ran).toMatchObject({ status: 4, err: 'p2 QUEUE\np2 PUBLISHED\nrookery: No such post\n' });
 });
 
+describe('a date', () => {
+  const moved = () => JSON.parse(service.ledger[0]!.body.toString());
+  beforeEach(() => play({ '/public/v1/posts/p1': [[200, { id: 'p1' }]] }));
+
+  test.each([
+    ['2026-09-01', '2026-09-01T00:00:00.000Z'],
+    ['2026-09-01T10:00', '2026-09-01T10:00:00.000Z'],
+    ['2026-09-01 10:00:05.5', '2026-09-01T10:00:05.500Z'],
+    ['2026-09-01T10:00:00z', '2026-09-01T10:00:00.000Z'],
+    ['2026-09-01 10:00 +02:00', '2026-09-01T08:00:00.000Z'],
+    ['2026-09-01T10:00-0400', '2026-09-01T14:00:00.000Z'],
+  ])('means what the service reads: %s [S104]', async (text, date) => {
+    expect(await rookery(['--json', 'posts', 'move', 'p1', text])).toMatchObject({ status: 0 });
+    expect(moved()).toEqual({ publishDate: date });
+  });
+  test.each(['2026-09-01T10:00', '2026-09-01 10:00'])(
+    'without an offset is UTC, in whatever zone the machine is: %s [S104]',
+    async (text) => {
+      const words = ['--no-warnings', MAIN, '--json', 'posts', 'move', 'p1', text];
+      const child = spawn(process.execPath, words, { env: { ...env(), TZ: 'America/New_York' }, stdio: 'ignore' });
+      expect(await once(child, 'exit')).toEqual([0, null]);
+      expect(moved()).toEqual({ publishDate: '2026-09-01T10:00:00.000Z' });
+    },
+  );
+  test.each(['2026-02-30T10:00:00Z', '2026-09-31', '2026-09-01 (noon)', '2026-09-01 10:00 PM', '2026-09-01T24:30'])(
+    'is refused that no calendar has, or that the service does not read: %s',
+    async (text) => {
+      expect(await rookery(['posts', 'move', 'p1', text])).toMatchObject({
+        status: 2,
+        err: expect.stringContaining('It must be a date such as'),
+      });
+      expect(service.ledger).toEqual([]);
+    },
+  );
+});
+
 test.each(['SIGINT', 'SIGTERM'] as const)('%s ends a command that waits for an answer', async (signal) => {
   service.answer = () => undefined;
-  const child = spawn(process.execPath, ['--no-warnings', join(import.meta.dirname, 'main.ts'), 'channels'], {
-    env: { ROOKERY_URL: service.url, ROOKERY_API_KEY: 'pm_live_key', XDG_CONFIG_HOME: home },
-    stdio: 'ignore',
-  });
+  const child = spawn(process.execPath, ['--no-warnings', MAIN, 'channels'], { env: env(), stdio: 'ignore' });
   const ended = once(child, 'exit');
   await settles(() => expect(service.ledger).toHaveLength(1));
   child.kill(signal);
