@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { startReceiver, type Received, type ReceiverAnswer } from '../../../test/support/wire/receiver.ts';
-import { dataOf, openRookery, RookeryError, type RookeryOptions, UnreachableError } from './index.ts';
+import { dataOf, openRookery, type Rookery, RookeryError, type RookeryOptions, UnreachableError } from './index.ts';
 
 // The ways in which a service and its network can be away, played by a server of the test.
 
@@ -40,6 +40,7 @@ const refusal = (statusCode: number, code: string, more: object = {}) => ({
   code,
   ...more,
 });
+const ended = { accessToken: 'old', refreshToken: 'r1', clientId: 'c', expiresAt: 0 };
 const body = { type: 'draft' as const, posts: [{ integration: { id: 'c' }, value: [{ content: 'Hi' }] }] };
 
 describe('a call', () => {
@@ -169,11 +170,23 @@ describe('a call', () => {
     expect(await rookery.me()).toEqual({ id: 'abcde' });
     expect(await (await rookery.request('/stream')).text()).toBe('data: 1\n\n');
   }, 10_000);
-  test('says so where a page is answered in the place of data', async () => {
-    const { rookery } = await play([[200, '<!doctype html>']]);
-    const error = await rookery.me().catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(UnreachableError);
-    expect(error).toMatchObject({ message: 'The answer is not in JSON: is this the address of the API?' });
+  test.each([
+    ['data', '<!doctype html>', {}, (rookery: Rookery) => rookery.me()],
+    ['a file', '<!doctype html>', {}, (rookery: Rookery) => rookery.upload(new Uint8Array([1]), { name: 'x' })],
+    ['tokens', '<!doctype html>', { credential: ended }, (rookery: Rookery) => rookery.me()],
+    ['tokens', '{"ok":true}', { credential: ended }, (rookery: Rookery) => rookery.me()],
+  ])('says so where something else is answered in the place of %s: %s', async (_, answer, options, call) => {
+    const { rookery } = await play([[200, answer]], options);
+    for (let n = 0; n < 2; n += 1) {
+      const error = await call(rookery).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(UnreachableError);
+      expect(error).toMatchObject({
+        message: expect.stringMatching(/^The answer .*: is this the address of the API\?$/),
+      });
+    }
+    const [first, second] = service.ledger as [Received, Received]; // with the token that was there before
+    expect(service.ledger).toHaveLength(2);
+    if ('credential' in options) expect(second.body.toString()).toBe(first.body.toString());
   });
   test('throws what the service says, also where that is no JSON [S3]', async () => {
     const errors = [{ field: 'posts.0.date', message: 'no date', rule: 'date' }];

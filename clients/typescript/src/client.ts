@@ -1,7 +1,7 @@
 import createClient, { type Client as Api } from 'openapi-fetch';
 import { systemClock } from './clock.ts';
 import { openCredential, type Tokens } from './credential.ts';
-import { UnreachableError } from './errors.ts';
+import { notOfApi } from './errors.ts';
 import { itemsByCursor, itemsByPage } from './pages.ts';
 import { randomId } from './random-id.ts';
 import { type components, type operations, type paths, repeatablePosts } from './schema.gen.ts';
@@ -49,9 +49,7 @@ export async function dataOf<T>(call: Promise<{ data?: T }>): Promise<T> {
   try {
     return (await call).data as T;
   } catch (cause) {
-    if (!(cause instanceof SyntaxError)) throw cause;
-    // a page: of a front end, of a login before a proxy
-    throw new UnreachableError('The answer is not in JSON: is this the address of the API?', { cause });
+    throw cause instanceof SyntaxError ? notOfApi('is not in JSON', cause) : cause;
   }
 }
 const keyed = ({ idempotencyKey }: CreateOptions = {}) =>
@@ -127,7 +125,7 @@ export function openRookery(options: RookeryOptions) {
         .catch((error: unknown) => {
           throw form.failure ?? error;
         });
-      return (await answer.json()) as Schemas['PublicFile'];
+      return dataOf(answer.json().then((data: Schemas['PublicFile']) => ({ data })));
     },
     /** Each file of the library. */
     files: (query: Omit<Query<'listFiles'>, 'page'> = {}) =>

@@ -1,4 +1,4 @@
-import { refusalOf, unreachable } from './errors.ts';
+import { notOfApi, refusalOf, unreachable } from './errors.ts';
 
 /** Tokens of an OAuth client, which renew themselves. */
 export interface Tokens {
@@ -21,6 +21,23 @@ export interface Credential {
 
 /** Renewed this long before the end, so that an upload, which cannot be repeated, is not refused midway. */
 const EARLY_MS = 30_000;
+
+interface Pair {
+  access_token: string;
+  refresh_token: string;
+  expires_in: number;
+}
+/** A new pair in the words of OAuth; without one the tokens that are there stay. */
+function pairOf(text: string): Pair {
+  let pair: Partial<Pair> | null;
+  try {
+    pair = JSON.parse(text);
+  } catch (cause) {
+    throw notOfApi('is not in JSON', cause);
+  }
+  if (!pair?.access_token || !pair.refresh_token) throw notOfApi('holds no tokens');
+  return pair as Pair;
+}
 
 export function openCredential(
   given: string | Tokens | undefined,
@@ -46,8 +63,7 @@ export function openCredential(
     };
     const answer = await fetch(request, { signal }).catch(broken);
     if (!answer.ok) throw await refusalOf(answer);
-    const text = await answer.text().catch(broken);
-    const pair = JSON.parse(text) as { access_token: string; refresh_token: string; expires_in: number };
+    const pair = pairOf(await answer.text().catch(broken));
     const fresh = {
       accessToken: pair.access_token,
       refreshToken: pair.refresh_token,

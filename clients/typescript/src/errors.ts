@@ -40,6 +40,10 @@ export function unreachable(url: string, cause: unknown, why?: string): Unreacha
   return new UnreachableError(`${new URL(url).origin} cannot be reached: ${reason}`, { cause });
 }
 
+/** The error of an answer that does not come from the API: a page of a front end, of a login before a proxy. */
+export const notOfApi = (what: string, cause?: unknown) =>
+  new UnreachableError(`The answer ${what}: is this the address of the API?`, { cause });
+
 /** The refusal in an answer: of the API, of OAuth, of MCP, or of a proxy in front of them. */
 export async function refusalOf(answer: Response): Promise<RookeryError> {
   const text = await answer.text().catch(() => '');
