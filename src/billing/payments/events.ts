@@ -113,7 +113,8 @@ export function openPaymentEvents({ sql, processor, apply, lockOrg, serviceName,
 
   return async (body: Uint8Array, signature: string): Promise<ReceivedEvent> => {
     const event = processor.verify(body, signature);
-    if (!event) throw new AppError('invalid_request', 'The signature does not fit the body, or is too old');
+    if (!event)
+      throw new AppError('invalid_request', 'The signature does not fit the body or is too old, or this is no event');
     if (await eventStore.eventKnown(sql, event.id)) return IGNORED;
     const said = SUBSCRIPTION_EVENTS.has(event.type)
       ? await ofSubscription(event)

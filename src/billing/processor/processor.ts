@@ -1,22 +1,31 @@
 import { z } from 'zod';
 import { AppError } from '../../platform/kernel/index.ts';
 
+// What is read from the processor is written down: a text with NUL, or a time that no date has, would fail there.
+const text = z.string().refine((one) => !one.includes('\0'), 'has a NUL');
+/** Seconds since 1970, up to the year 9999. */
+const seconds = z
+  .number()
+  .min(0)
+  .max(Date.UTC(9999, 11, 31) / 1_000);
+const idOf = z.union([text, z.object({ id: text }).transform(({ id }) => id)]);
+
 /** A subscription at the processor, as far as we look at it. What is not in the answer is as good as null. */
 export const RemoteSubscription = z.object({
-  id: z.string(),
+  id: text,
   object: z.literal('subscription'),
-  customer: z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)]),
+  customer: idOf,
   status: z.string(),
-  created: z.number(),
-  metadata: z.record(z.string(), z.string()).nullish(),
-  cancel_at: z.number().nullish(),
+  created: seconds,
+  metadata: z.record(z.string(), text).nullish(),
+  cancel_at: seconds.nullish(),
   cancel_at_period_end: z.boolean().nullish(),
-  trial_end: z.number().nullish(),
-  billing_cycle_anchor: z.number().nullish(),
-  current_period_start: z.number().nullish(), // by older versions of the interface here, by newer ones at the item
-  current_period_end: z.number().nullish(),
-  ended_at: z.number().nullish(),
-  default_payment_method: z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)]).nullish(),
+  trial_end: seconds.nullish(),
+  billing_cycle_anchor: seconds.nullish(),
+  current_period_start: seconds.nullish(), // by older versions of the interface here, by newer ones at the item
+  current_period_end: seconds.nullish(),
+  ended_at: seconds.nullish(),
+  default_payment_method: idOf.nullish(),
   discounts: z.array(z.unknown()).nullish(),
   latest_invoice: z
     .union([
@@ -24,7 +33,7 @@ export const RemoteSubscription = z.object({
       z.object({
         status: z.string().nullish(),
         billing_reason: z.string().nullish(),
-        created: z.number(),
+        created: seconds,
         total: z.number().nullish(),
       }),
     ])
@@ -35,8 +44,8 @@ export const RemoteSubscription = z.object({
         z.object({
           id: z.string(),
           quantity: z.number().nullish(),
-          current_period_start: z.number().nullish(),
-          current_period_end: z.number().nullish(),
+          current_period_start: seconds.nullish(),
+          current_period_end: seconds.nullish(),
           price: z.object({ id: z.string() }).nullish(),
         }),
       ),
@@ -46,15 +55,15 @@ export const RemoteSubscription = z.object({
 export type RemoteSubscription = z.output<typeof RemoteSubscription>;
 
 const SubscriptionDetails = z.object({
-  subscription: z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)]).nullish(),
-  metadata: z.record(z.string(), z.string()).nullish(),
+  subscription: idOf.nullish(),
+  metadata: z.record(z.string(), text).nullish(),
 });
 /** An invoice in an event; newer versions of the interface name the subscription under `parent`. */
 export const RemoteInvoice = z.object({
   object: z.literal('invoice'),
   billing_reason: z.string().nullish(),
-  created: z.number(),
-  subscription: z.union([z.string(), z.object({ id: z.string() }).transform(({ id }) => id)]).nullish(),
+  created: seconds,
+  subscription: idOf.nullish(),
   subscription_details: SubscriptionDetails.nullish(),
   parent: z.object({ subscription_details: SubscriptionDetails.nullish() }).nullish(),
 });
@@ -62,9 +71,9 @@ export type RemoteInvoice = z.output<typeof RemoteInvoice>;
 
 /** A verified event. `created` in seconds of the processor's clock. */
 export const RemoteEvent = z.object({
-  id: z.string().min(1).max(255),
-  type: z.string().max(255),
-  created: z.int(),
+  id: text.min(1).max(255),
+  type: text.max(255),
+  created: seconds.int(),
   data: z.object({ object: z.looseObject({ metadata: z.record(z.string(), z.unknown()).nullish() }) }),
 });
 export type RemoteEvent = z.output<typeof RemoteEvent>;

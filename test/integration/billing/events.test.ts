@@ -26,6 +26,7 @@ const created = ({ told }: { told(): Told[] }) => told().find(({ type }) => type
 interface Odd {
   id: string;
   type: string;
+  created: number;
   data: { object: Record<string, any> }; // oxlint-disable-line typescript/no-explicit-any -- an event is bent in many places
 }
 /** The event as somebody would have told it who is not we. */
@@ -66,6 +67,32 @@ describe('authentication of events', () => {
       await world.deliver(event, { 'stripe-signature': world.processor.sign(event.text, { timestamp: old }) }),
     ).toEqual(OK);
     expect(await world.subscription(one.ann)).toMatchObject({ subscriptionTier: 'PRO' });
+  });
+
+  test('refuses a signed event that cannot be kept, ignores one of a subscription that cannot be, and writes nothing [S77, X20]', async () => {
+    const one = await paid();
+    const change = (act: (event: Odd) => void) => world.deliver(changed(created(one), act));
+    expect(await change((event) => (event.id = 'evt_\0'))).toMatchObject({ status: 400 });
+    expect(await change((event) => (event.type = 'customer.\0'))).toMatchObject({ status: 400 });
+    for (const time of [Number.MAX_SAFE_INTEGER, -99_999_999_999])
+      expect(await change((event) => (event.created = time))).toMatchObject({ status: 400 });
+    const objects: ((object: Odd['data']['object']) => void)[] = [
+      (object) => (object['id'] = 'sub_\0'),
+      (object) => (object['customer'] = 'cus_\0'),
+      (object) => (object['metadata'].uniqueId = '\0'),
+      (object) => (object['created'] = Number.MAX_SAFE_INTEGER),
+      (object) => (object['trial_end'] = -99_999_999_999),
+      (object) => (object['items'].data[0].current_period_end = Number.MAX_SAFE_INTEGER),
+    ];
+    for (const [n, act] of objects.entries())
+      expect(
+        await change((event) => {
+          event.id = `${event.id}_${n}`;
+          act(event.data.object);
+        }),
+      ).toEqual(IGNORED);
+    expect(await world.outcome(created(one))).toBeUndefined();
+    expect(await world.subscription(one.ann)).toBeNull();
   });
 
   test('ignores events of another service and attributes the two invoice events by their subscription [BI49, BI50, S77]', async () => {
