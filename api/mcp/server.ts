@@ -8,13 +8,13 @@ import {
   Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { z } from 'zod';
 import type { Surface } from '../../src/oauth-server/index.ts';
-import { fieldError, validationFailed } from '../../src/platform/kernel/index.ts';
+import { validationFailed } from '../../src/platform/kernel/index.ts';
 import { callTool, noted } from './call-tool.ts';
 import { type McpCaller, refusalOf } from './caller.ts';
 import { findTool, listTools } from './catalog.ts';
 import type { Messages } from './message.ts';
+import { faultsOfParams } from './params-faults.ts';
 import { listPrompts, promptOf } from './prompts.ts';
 import { listReadable, listTemplates, readResource } from './resources.ts';
 
@@ -113,19 +113,10 @@ async function refusing<T>(caller: McpCaller, name: string, work: () => T | Prom
   }
 }
 
-/** What the library says of params that break the schema of their method, where it says more than a sentence. */
-const Issues = z.array(
-  z.object({ path: z.array(z.union([z.string(), z.number()])), code: z.string(), message: z.string() }),
-);
-const ISSUES = /^(?:Invalid \S+ request: )?(\[\s*\{[^]*\])$/;
-
 /** An error as it is sent: params that break a schema are a fault of their sender, and their fields are named. */
 function worded<E extends { code: number; message: string }>(caller: McpCaller, error: E): E {
-  const [, list] = ISSUES.exec(error.message) ?? [];
-  if (list === undefined) return error;
-  const faults = Issues.parse(JSON.parse(list)).map(({ path, code, message }) =>
-    fieldError(path.join('.'), message.replace(/^Invalid input: /, ''), code),
-  );
+  const faults = faultsOfParams(error.message);
+  if (!faults) return error;
   const refusal = validationFailed(faults);
   return { ...error, code: INVALID_PARAMS, message: refusal.message, data: refusalOf(caller, refusal) };
 }
