@@ -1,14 +1,9 @@
 import { AppError, invalidField } from '../../../platform/kernel/index.ts';
-import type { PostsDeps } from '../deps.ts';
-import type { NetworkRules } from '../channels-port.ts';
 import type { Recurrence } from '../recurrence.ts';
 import { tooLongAgo } from '../rules.ts';
 import type { CreateBody, ElementBody } from './body.ts';
 import type { ChannelSummary } from './channels.ts';
 import type { ElementFields, JudgedFiles } from './element-files.ts';
-import type { JudgedThread } from './faults.ts';
-import { checkFollowUps } from './follow-ups.ts';
-import { rulesOf } from './judge.ts';
 import type { Existing } from './named.ts';
 import { asksRecurrence, wishedRecurrence } from './recurrence-wish.ts';
 import { refusalOfEdit } from './verdict.ts';
@@ -31,14 +26,11 @@ export interface GivenElement {
   now: Date;
 }
 
-export function recurrenceOrFault({ body, root, profileZone, now }: GivenElement): Recurrence | AppError | undefined {
+/** How the posts of an element recur; undefined: the body does not say it. */
+export function recurrenceOf({ body, root, profileZone, now }: GivenElement): Recurrence | undefined {
   if (!asksRecurrence(body)) return undefined;
   const at = body.type === 'now' ? now : (body.date ?? root?.publishDate ?? now);
-  try {
-    return wishedRecurrence(body, { at, local: at === body.date ? body.local : undefined }, profileZone);
-  } catch (error) {
-    return refusal(error);
-  }
+  return wishedRecurrence(body, { at, local: at === body.date ? body.local : undefined }, profileZone);
 }
 
 /** A campaign is named once, for all elements. */
@@ -64,36 +56,6 @@ export function* checkChannel({ body: { type }, at, channel }: GivenElement): Ge
     yield new AppError('invalid_request', `Integration is disabled: ${channel.name}`, {
       errors: [{ field, message: 'Integration is disabled', rule: 'disabled' }],
     });
-}
-
-export function rulesOrFault(deps: Pick<PostsDeps, 'channels'>, channel: ChannelSummary): NetworkRules | AppError {
-  try {
-    return rulesOf(deps, channel);
-  } catch (error) {
-    return refusal(error);
-  }
-}
-
-/** What is wrong with the settings of the network, and with those of what is to follow. */
-export const settingsFaults = (
-  deps: Pick<PostsDeps, 'channels'>,
-  { rules, settings, settingsAt }: JudgedThread,
-  channels: ReadonlyMap<string, ChannelSummary>,
-): AppError[] =>
-  [
-    () => rules.checkSettings(settings, settingsAt),
-    () => checkFollowUps(settings, settingsAt, rules, { channels, rulesOf: deps.channels.rules }),
-  ].flatMap((check) => {
-    try {
-      check();
-      return [];
-    } catch (error) {
-      return refusal(error);
-    }
-  });
-function refusal(error: unknown): AppError {
-  if (error instanceof AppError) return error;
-  throw error;
 }
 
 /** What keeps the element from editing the post that it names. */

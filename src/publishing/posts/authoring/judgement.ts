@@ -1,4 +1,4 @@
-import { AppError, isId } from '../../../platform/kernel/index.ts';
+import { type AppError, isId } from '../../../platform/kernel/index.ts';
 import type { Issue } from '../../../providers/registry/index.ts';
 import { tagsOfCampaigns } from '../campaigns/store.ts';
 import type { PostsDeps } from '../deps.ts';
@@ -12,15 +12,15 @@ import {
   checkDates,
   checkRoot,
   type GivenElement,
-  recurrenceOrFault,
-  rulesOrFault,
-  settingsFaults,
+  recurrenceOf,
 } from './element-faults.ts';
 import { filesOfElement, judgeFilesOfElements, withPaths } from './element-files.ts';
 import { contentFault, findIssues, type JudgedThread } from './faults.ts';
-import { pickedIn } from './follow-ups.ts';
+import { checkFollowUps, pickedIn } from './follow-ups.ts';
+import { rulesOf } from './judge.ts';
 import { type Existing, findExisting } from './named.ts';
 import { usesProfileZone } from './recurrence-wish.ts';
+import { openChecks } from './verdict.ts';
 
 // The judgement of create bodies, with every fault of each: create throws the first one, which names the fields of all.
 
@@ -40,7 +40,7 @@ export interface JudgedElement {
   /** How its posts recur, where the body says so. */
   recurrence: Recurrence | undefined;
   /** Why it cannot be stored, in the order in which create says it. */
-  faults: AppError[];
+  faults: readonly AppError[];
 }
 export interface JudgedBody {
   body: CreateBody;
@@ -123,13 +123,12 @@ const namedPosts = (body: CreateBody): string[] =>
 
 function judgeElement(deps: Needs, given: GivenElement): JudgedElement {
   const { body, element, at, channels, channel, root, files } = given;
-  const faults = [...checkCampaign(given), ...checkDates(given), ...checkChannel(given)];
-  const wish = recurrenceOrFault(given);
-  const recurrence = wish instanceof AppError ? undefined : wish;
-  if (wish instanceof AppError) faults.push(wish);
-  const rules = channel && rulesOrFault(deps, channel);
-  if (rules instanceof AppError) faults.push(rules);
-  if (!channel || !rules || rules instanceof AppError)
+  const checks = openChecks();
+  checks.refuse(...checkCampaign(given), ...checkDates(given), ...checkChannel(given));
+  const recurrence = checks.take(() => recurrenceOf(given));
+  const rules = channel && checks.take(() => rulesOf(deps, channel));
+  const { refusals: faults } = checks;
+  if (!channel || !rules)
     return { element, to: undefined, channel, root, thread: undefined, issues: undefined, recurrence, faults };
   const thread: JudgedThread = {
     rules,
@@ -144,13 +143,16 @@ function judgeElement(deps: Needs, given: GivenElement): JudgedElement {
     })),
   };
   const issues = isQueued(body, root) ? findIssues(thread) : undefined;
-  const settings = settingsFaults(deps, thread, channels);
   const content = issues && contentFault(thread, issues);
-  const named = files.settings.flatMap(({ setting, field }) =>
-    settings.length === 0 && rules.fileSettings?.includes(setting) ? [field] : [],
+  const before = faults.length;
+  checks.take(() => rules.checkSettings(thread.settings, thread.settingsAt));
+  checks.take(() =>
+    checkFollowUps(thread.settings, thread.settingsAt, rules, { channels, rulesOf: deps.channels.rules }),
   );
-  faults.push(
-    ...settings,
+  const named = files.settings.flatMap(({ setting, field }) =>
+    faults.length === before && rules.fileSettings?.includes(setting) ? [field] : [],
+  );
+  checks.refuse(
     ...checkRoot(given),
     ...(content ? [content] : []),
     ...[...files.media, ...named].flat().flatMap(({ fault }) => fault ?? []),

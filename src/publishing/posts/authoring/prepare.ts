@@ -46,15 +46,15 @@ export async function prepareEdit(
   if (stored.rootPostId !== null && body.thread)
     checks.refuse(invalidField('thread', 'only the first post of a thread has one', 'not_root'));
   const wished = { inter, recurrence: rule, date: body.publishDate };
-  const recurrence = await checks.take(() => editedRecurrence(deps, userId, stored, wished));
+  const recurrence = await checks.settle(editedRecurrence(deps, userId, stored, wished));
   const channel = await channelOf(deps, orgId, stored.channelId);
   const rules = rulesOf(deps, channel);
   const shortLinks = shortensLinks(channel, undefined);
   const settings = body.settings ? { ...(merge && stored.settings), ...body.settings } : stored.settings;
   const given = body.settings;
   if (given) {
-    await checks.take(() => rules.checkSettings(settings, 'settings'));
-    await checks.take(() => checkFollowUpsOfEdit(deps, orgId, { sent: given, settings, merge }, rules));
+    checks.take(() => rules.checkSettings(settings, 'settings'));
+    await checks.settle(checkFollowUpsOfEdit(deps, orgId, { sent: given, settings, merge }, rules));
   }
   const { image } = body;
   const ids = new Set(rows.map(({ id }) => id));
@@ -71,7 +71,7 @@ export async function prepareEdit(
   const isJudged = stored.state === 'QUEUE' || stored.detail === 'awaiting_approval';
   if (isJudged) {
     const items = itemsAfter(rows, { content: body.content, media: image, thread });
-    await checks.take(() => judgeThread(deps, orgId, { rules, channel, settings, settingsAt: 'settings', items }));
+    await checks.settle(judgeThread(deps, orgId, { rules, channel, settings, settingsAt: 'settings', items }));
     const late =
       stored.state === 'QUEUE' && body.publishDate && dateFault(body.publishDate, deps.clock.now(), 'publishDate');
     if (late) checks.refuse(late);
@@ -83,7 +83,7 @@ export async function prepareEdit(
     ...freshSettingFiles(rules, stored.settings, settings),
   ]);
   checks.refuse(...judged.flat().flatMap(({ fault }) => fault ?? []));
-  const campaignTag = await checks.take(() => editedCampaign(deps, orgId, campaignId));
+  const campaignTag = await checks.settle(editedCampaign(deps, orgId, campaignId));
   checks.end();
   const paths = judged.map((files) => files.map(({ path }) => path));
   return {

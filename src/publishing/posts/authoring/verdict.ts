@@ -63,24 +63,32 @@ export function firstOf([first, ...others]: readonly AppError[]): AppError | und
 
 /** Checks that are all made, so that a refusal names the fields of every fault (S6). */
 export interface Checks {
+  /** In the order in which they came. */
+  refusals: readonly AppError[];
   /** Answers what the check does; undefined where it refuses. Anything but an `AppError` is thrown at once. */
-  take<T>(check: () => T | Promise<T>): Promise<T | undefined>;
+  take<T>(check: () => T): T | undefined;
+  /** The same of a check that has begun. */
+  settle<T>(check: Promise<T>): Promise<T | undefined>;
   refuse(...faults: readonly AppError[]): void;
   /** Throws the first refusal, with the faults of all. */
   end(): void;
 }
 export function openChecks(): Checks {
   const refusals: AppError[] = [];
+  function note(error: unknown): undefined {
+    if (!(error instanceof AppError)) throw error;
+    refusals.push(error);
+  }
   return {
-    async take(check) {
+    refusals,
+    take(check) {
       try {
-        return await check();
+        return check();
       } catch (error) {
-        if (!(error instanceof AppError)) throw error;
-        refusals.push(error);
-        return undefined;
+        return note(error);
       }
     },
+    settle: (check) => check.catch(note),
     refuse: (...faults) => void refusals.push(...faults),
     end() {
       const refusal = firstOf(refusals);
