@@ -93,7 +93,7 @@ export const bulkRoutes = (prefix: '' | '/public/v1', auth: readonly [AuthKind, 
     path: `${prefix}/posts/bulk/:planId/apply`,
     summary: 'Create the valid posts of a plan',
     description:
-      'Rows that became invalid are told and left out; the others are created together, or none of them. Once: asked again, it answers the same.',
+      'Rows that became invalid are told and left out; the others are created together, or none of them. Once: asked again, it answers the same, and 409 after undo.',
     auth,
     impersonation: 'allowed',
     permission: 'posts:create',

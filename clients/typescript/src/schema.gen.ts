@@ -1,4 +1,4 @@
-// Made from the OpenAPI document by npm run gen. sha256: c197a190de2c557c7e5ffb3c52504393f5e653e435c6ec326b49d0ad3a56f9e7
+// Made from the OpenAPI document by npm run gen. sha256: da6b3ba9474847039b3161e63943c97db7c5d0bf9315cddd64cf52d64de52c7d
 export const repeatablePosts: readonly string[] = [
   "/public/v1/generate-video",
   "/public/v1/media/{id}/transform",
@@ -674,7 +674,7 @@ export interface paths {
         put?: never;
         /**
          * Create the valid posts of a plan
-         * @description Rows that became invalid are told and left out; the others are created together, or none of them. Once: asked again, it answers the same.
+         * @description Rows that became invalid are told and left out; the others are created together, or none of them. Once: asked again, it answers the same, and 409 after undo.
          */
         post: operations["applyPlan"];
         delete?: never;

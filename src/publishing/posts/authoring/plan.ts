@@ -30,6 +30,8 @@ export interface PlannedRow extends PlanRow {
 export interface AppliedPlan {
   created: number;
   rows: PlanRow[];
+  /** What it created was deleted together. */
+  isUndone?: boolean;
 }
 
 type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'profiles'>;
@@ -71,14 +73,19 @@ const LOOK_MS = 200;
 /**
  * Judges the rows of a plan again and composes those that are still valid, or answers what its application came to: who
  * comes while somebody applies it waits for that, and goes on in the place of a process that died.
- * @throws AppError `not_found`, and `link_expired` an hour after it was made
+ * @throws AppError `not_found`, `link_expired` an hour after it was made, `conflict` for a plan that was undone
  */
 export async function beginPlan(deps: Needs, orgId: string, planId: string, userId: string): Promise<BegunPlan> {
   const plan = await findPlan(deps.sql, orgId, planId);
   if (!plan) throw notFound('Plan not found');
   const claim = { orgId, scope: PLAN_SCOPE, key: planId, claim: newId() };
   const reply = await claimPlan(deps, claim);
-  if (reply !== undefined) return { kind: 'done', applied: JSON.parse(reply) as AppliedPlan }; // as `posts` wrote it
+  if (reply !== undefined) {
+    const applied = JSON.parse(reply) as AppliedPlan; // as `posts` wrote it
+    if (applied.isUndone)
+      throw new AppError('conflict', 'The posts of this plan were deleted by undo: send its rows again');
+    return { kind: 'done', applied };
+  }
   try {
     if (plan.isOver) throw new AppError('link_expired', 'The plan is older than an hour: send its rows again');
     return { kind: 'claimed', claim, ...(await composePlan(deps, orgId, plan.items, userId)) };

@@ -101,6 +101,32 @@ describe('POST /posts/bulk/:planId/undo', () => {
     expect(told).toHaveLength(5);
   });
 
+  test('leaves a plan that cannot be applied again: what it created is gone [S124]', async () => {
+    const reapply = () => ann.client.post(`/posts/bulk/${planId}/apply`, {});
+    await apply();
+    const [first] = posts[0]!;
+    await db.sql`update posts set state = 'PUBLISHED', detail = null where id = ${first!}`;
+    expect((await reapply()).status).toBe(201);
+    expect((await undo()).body.deleted).toBe(4);
+    const before = await living();
+    for (let n = 0; n < 2; n++) {
+      const again = await reapply();
+      expect([again.status, again.body.code, again.body.message]).toEqual([
+        409,
+        'conflict',
+        'The posts of this plan were deleted by undo: send its rows again',
+      ]);
+    }
+    expect([(await undo()).body.deleted, await living()]).toEqual([0, before]);
+  });
+
+  test('of a plan of which all is kept deletes nothing, and the plan answers as before [S124]', async () => {
+    await apply();
+    await db.sql`update posts set state = 'PUBLISHED', detail = null where id in ${db.sql(posts.flat())}`;
+    expect((await undo()).body.deleted).toBe(0);
+    expect((await ann.client.post(`/posts/bulk/${planId}/apply`, {})).body.created).toBe(4);
+  });
+
   test('answers 410 ten minutes after the plan was applied, and deletes nothing [S124]', async () => {
     await apply();
     await db.sql`update posts set created_at = now() - interval '601 seconds' where id in ${db.sql(posts.flat())}`;

@@ -1,4 +1,4 @@
-import { findReply, type Sql } from '../../../../platform/db/index.ts';
+import { findReply, type KeyClaim, type Sql } from '../../../../platform/db/index.ts';
 import { AppError, notFound } from '../../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../../deps.ts';
 import { timeline } from '../../journal.ts';
@@ -12,17 +12,19 @@ import { findPlan, PLAN_SCOPE } from '../plan-store.ts';
 /**
  * Deletes what the application of a plan has created not longer than ten minutes ago (S124), but for threads of which
  * something is out, on its way, or changed since: those are named. Posts that are deleted already are not.
+ * A plan of which something was deleted is not applied again.
  * @throws AppError `not_found`, `conflict` for a plan that was not applied, `link_expired` after ten minutes
  */
 export async function undoPlan({ sql }: Pick<PostsDeps, 'sql'>, orgId: string, planId: string): Promise<UndonePlan> {
-  const reply = await findReply(sql, { orgId, scope: PLAN_SCOPE, key: planId });
+  const key = { orgId, scope: PLAN_SCOPE, key: planId };
+  const reply = await findReply(sql, key);
   if (reply === undefined) {
     if (!(await findPlan(sql, orgId, planId))) throw notFound('Plan not found');
     throw new AppError('conflict', 'The plan was not applied: there is nothing to undo');
   }
-  const { rows } = JSON.parse(reply) as AppliedPlan; // as `beginPlan` wrote it
-  const postIds = rows.flatMap((row) => row.postIds ?? row.postId ?? []);
-  const [undone] = await removeUnchanged(sql, orgId, postIds);
+  const applied = JSON.parse(reply) as AppliedPlan; // as `beginPlan` wrote it
+  const postIds = applied.rows.flatMap((row) => row.postIds ?? row.postId ?? []);
+  const [undone] = await removeUnchanged(sql, key, postIds, JSON.stringify({ ...applied, isUndone: true }));
   if (undone!.isLate)
     throw new AppError(
       'link_expired',
@@ -32,9 +34,12 @@ export async function undoPlan({ sql }: Pick<PostsDeps, 'sql'>, orgId: string, p
 }
 
 /** Locks channels before posts, both in the order of their ids, as whoever deletes a group does. */
-const removeUnchanged = (sql: Sql, orgId: string, postIds: readonly string[]) => sql<
-  { isLate: boolean; deleted: number; kept: UndonePlan['kept'] | null }[]
->`
+const removeUnchanged = (
+  sql: Sql,
+  { orgId, scope, key }: Omit<KeyClaim, 'claim'>,
+  postIds: readonly string[],
+  reply: string,
+) => sql<{ isLate: boolean; deleted: number; kept: UndonePlan['kept'] | null }[]>`
     with channel as materialized (
       select c.id
       from channels c
@@ -83,6 +88,14 @@ const removeUnchanged = (sql: Sql, orgId: string, postIds: readonly string[]) =>
         and p.id = i.id
         and p.org_id = ${orgId}
       returning ${post.names(sql, 'fact', 'p')}
+    ), undone as (
+      update idempotency_keys
+      set reply = ${reply}
+      where org_id = ${orgId}
+        and scope = ${scope}
+        and key = ${key}
+        and status is not null
+        and exists (select from changed)
     ), ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted with its plan' })},
     ${announceDeleted(sql)}
     select late.is_late as "isLate",
