@@ -18,7 +18,7 @@ import { channelOf, itemsAfter, judgeThread, rulesOf } from './judge.ts';
 import { judgeBodies } from './judgement.ts';
 import { tagsOf } from './named.ts';
 import { asksRecurrence, usesProfileZone, wishedRecurrence } from './recurrence-wish.ts';
-import { firstOf, openChecks } from './verdict.ts';
+import { firstOf, openChecks, seriesFault } from './verdict.ts';
 
 type Needs = Pick<PostsDeps, 'sql' | 'clock' | 'channels' | 'media' | 'profiles'>;
 
@@ -47,6 +47,7 @@ export async function prepareEdit(
     checks.refuse(invalidField('thread', 'only the first post of a thread has one', 'not_root'));
   const wished = { inter, recurrence: rule, date: body.publishDate };
   const recurrence = await checks.settle(editedRecurrence(deps, userId, stored, wished));
+  if (recurrence === undefined && isBehindSeries(stored, body.publishDate)) checks.refuse(seriesFault('publishDate'));
   const channel = await channelOf(deps, orgId, stored.channelId);
   const rules = rulesOf(deps, channel);
   const shortLinks = shortensLinks(channel, undefined);
@@ -145,6 +146,10 @@ async function editedRecurrence(
   const zone = usesProfileZone(wished) ? (await deps.profiles.profile(userId)).timezone : 'UTC';
   return wishedRecurrence(wished, { at: wished.date ?? publishDate }, zone);
 }
+
+/** As the statement of an edit judges it, which knows no field. */
+const isBehindSeries = ({ recurrence, repeatedAt }: PostRow, date: Date | undefined): boolean =>
+  date !== undefined && repeatedAt === null && recurrence?.until != null && date > new Date(recurrence.until);
 
 /** Of settings that are merged, what is stored already was judged when it came. */
 async function checkFollowUpsOfEdit(

@@ -29,6 +29,7 @@ export type ThreadVerdict =
   | 'too_old'
   | 'over_limit'
   | 'repeated'
+  | 'ended'
   | 'unjudged';
 /**
  * What a change means for the consent to its thread. `asked`: it is held and has to be approved (again). `kept`: it

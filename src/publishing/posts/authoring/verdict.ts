@@ -1,5 +1,5 @@
 import type { PostQuota } from '../../../entitlements/index.ts';
-import { AppError, type FieldError, limitExceeded, notFound } from '../../../platform/kernel/index.ts';
+import { AppError, type FieldError, invalidField, limitExceeded, notFound } from '../../../platform/kernel/index.ts';
 import type { ThreadVerdict } from './thread.ts';
 
 /** What whoever asked for a change is told, by its verdict. */
@@ -29,11 +29,16 @@ export const REFUSALS: Record<Exclude<ThreadVerdict, 'done' | 'unjudged'>, () =>
     new AppError('conflict', 'The series goes on with another post already: change how that one recurs', {
       errors: [{ field: 'recurrence', message: 'another post of the series waits already', rule: 'repeated' }],
     }),
+  ended: () => seriesFault('date'),
   too_old: () =>
     new AppError('date_in_past', 'The date is more than a day ago', {
       errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }],
     }),
 };
+
+/** 400 for a date behind the end of the rule by which its post recurs. */
+export const seriesFault = (field: string): AppError =>
+  invalidField(field, 'is behind the end (until) of its series: change recurrence, too', 'no_dates');
 
 /** Why the post of this field cannot be changed now. */
 export function refusalOfEdit(verdict: 'published' | 'in_flight' | 'undecided', field: string): AppError {

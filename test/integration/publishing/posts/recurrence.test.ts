@@ -318,6 +318,32 @@ describe('a body is refused, with the field and the rule, and nothing is stored'
     expect(await rows()).toBe(0);
   });
 
+  test('a date behind the end of its rule, until the rule is changed with it or another post goes on [S113, S120]', async () => {
+    const until = '2035-01-10T09:00:00.000Z';
+    const id = await made(schedule({ date: '2035-01-01T09:00:00Z', ...rule('FREQ=DAILY', { until }) }));
+    const date = '2035-01-10T09:00:01.000Z';
+    const update = (more: object = {}) =>
+      create({
+        ...schedule({ date, ...more }),
+        type: 'update',
+        posts: [{ integration: { id: channel }, value: [{ id, content: 'a' }] }],
+      });
+    const fault = (field: string) => ({ code: 'validation_failed', errors: [{ field, rule: 'no_dates' }] });
+    expect((await patch(ann.client, `/posts/${id}`, { publishDate: date })).body).toMatchObject(fault('publishDate'));
+    expect((await ann.client.put(`/posts/${id}/date`, { date })).body).toMatchObject(fault('date'));
+    expect((await update()).body).toMatchObject(fault('date'));
+    expect((await read(id)).publishDate).toBe('2035-01-01T09:00:00.000Z');
+    expect((await ann.client.put(`/posts/${id}/date`, { date: until })).status).toBe(200); // the last one
+    const more = { ...rule('FREQ=DAILY', { until: '2035-02-01T09:00:00Z' }) };
+    expect((await update(more)).status).toBe(201);
+    expect((await patch(ann.client, `/posts/${id}`, { publishDate: '2036-01-01T09:00:00Z', inter: null })).status).toBe(
+      200,
+    );
+    await patch(ann.client, `/posts/${id}`, more);
+    await sql`update posts set repeated_at = now() where id = ${id}`;
+    expect((await ann.client.put(`/posts/${id}/date`, { date: '2036-02-01T09:00:00Z' })).status).toBe(200);
+  });
+
   test('also in an edit, of an item of a thread, or of a post elsewhere [S120]', async () => {
     const id = await made(
       schedule({ posts: [{ integration: { id: channel }, value: [{ content: 'a' }, { content: 'b' }] }] }),
