@@ -23,7 +23,8 @@ import {
 
 const route = routesOf('clock', 'posts', 'shortlinks');
 
-const number = (fallback: number, most: number) => z.coerce.number().int().min(0).max(most).default(fallback);
+const number = (fallback: number, { min, max }: Record<'min' | 'max', number>) =>
+  z.coerce.number().int().min(min).max(max).default(fallback);
 const slot = {
   method: 'get',
   auth: ['session'],
@@ -59,8 +60,8 @@ export default [
     auth: ['session'],
     permission: 'posts:read',
     query: z.object({
-      page: number(0, 1_000_000),
-      limit: number(50, 100),
+      page: number(0, { min: 0, max: 1_000_000 }),
+      limit: number(50, { min: 1, max: 100 }),
       customer: z.string().max(255).optional(),
       state: z.enum(['all', 'scheduled', 'draft', 'published', 'error']).default('all'),
     }),
@@ -75,11 +76,11 @@ export default [
     async handle({ rooms, principal, query: { page, limit, customer, state } }) {
       const found = await rooms.posts.listPage(principal.orgId, {
         page,
-        limit: Math.max(limit, 1),
+        limit,
         ...(customer && { customerId: customer }),
         ...(state !== 'all' && { state: STATES[state] }),
       });
-      return { ...found, page, limit: Math.max(limit, 1) };
+      return { ...found, page, limit };
     },
     present: ({ posts, ...more }) => ({ posts: posts.map(presentPost), ...more }),
   }),

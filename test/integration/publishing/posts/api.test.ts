@@ -89,7 +89,15 @@ describe('reading posts', () => {
     const next = (await ann.client.get('/posts/list?limit=2&page=1&state=scheduled')).body;
     expect(next.posts[0].id).not.toBe(all.posts[0].id);
     expect((await ann.client.get('/posts/list?page=1000')).body).toMatchObject({ posts: [], hasMore: false });
-    expect((await ann.client.get('/posts/list?state=bogus')).status).toBe(400);
+    for (const [query, field] of [
+      ['state=bogus', 'state'],
+      ['limit=0', 'limit'],
+      ['limit=101', 'limit'],
+      ['page=-1', 'page'],
+    ]) {
+      const { status, body } = await ann.client.get(`/posts/list?${query}`);
+      expect([status, body.errors?.[0]?.field]).toEqual([400, field]);
+    }
   });
 
   test('the timeline lists the events of a post [S117]', async () => {
