@@ -11,7 +11,7 @@ import {
   runSeeing,
   type Target,
 } from '../authoring/thread.ts';
-import { checkDone, REFUSALS } from '../authoring/verdict.ts';
+import { checkDone, pastDate, REFUSALS } from '../authoring/verdict.ts';
 import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
 import type { PostRow } from '../reading/row.ts';
@@ -40,6 +40,7 @@ export async function approvePost(deps: PostsDeps, orgId: string, postId: string
   checkDone(
     await runChange(deps, async (sql) => {
       const found = await runSeeing(() => approve(sql, target, approved, deps.options.horizonMs));
+      if (found?.verdict === 'too_old') throw pastDate('publishDate');
       if (found?.verdict !== 'done') return found;
       await writeDecision(sql, target, 'approved', approval);
       // its links were put off until it has a time

@@ -6,7 +6,7 @@ import type { ChannelSummary } from './channels.ts';
 import type { ElementFields, JudgedFiles } from './element-files.ts';
 import type { Existing } from './named.ts';
 import { asksRecurrence, wishedRecurrence } from './recurrence-wish.ts';
-import { refusalOfEdit } from './verdict.ts';
+import { pastDate, refusalOfEdit } from './verdict.ts';
 
 // What can be wrong with an element of a create body beside what its network says of its thread.
 
@@ -88,8 +88,4 @@ function verdictOf(
 
 /** 400 for a date that is too long ago to be meant (S104). */
 export const dateFault = (date: Date, now: Date, field = 'date'): AppError | undefined =>
-  tooLongAgo(date, now)
-    ? new AppError('date_in_past', 'The date is more than a day ago', {
-        errors: [{ field, message: 'is more than a day ago', rule: 'date' }],
-      })
-    : undefined;
+  tooLongAgo(date, now) ? pastDate(field) : undefined;

@@ -30,11 +30,12 @@ export const REFUSALS: Record<Exclude<ThreadVerdict, 'done' | 'unjudged'>, () =>
       errors: [{ field: 'recurrence', message: 'another post of the series waits already', rule: 'repeated' }],
     }),
   ended: () => seriesFault('date'),
-  too_old: () =>
-    new AppError('date_in_past', 'The date is more than a day ago', {
-      errors: [{ field: 'date', message: 'is more than a day ago', rule: 'date' }],
-    }),
+  too_old: () => pastDate('date'),
 };
+
+/** 400 for a date that is too long ago to be meant (S104). */
+export const pastDate = (field: string, message = 'is more than a day ago'): AppError =>
+  new AppError('date_in_past', `The date ${message}`, { errors: [{ field, message, rule: 'date' }] });
 
 /** 400 for a date behind the end of the rule by which its post recurs. */
 export const seriesFault = (field: string): AppError =>

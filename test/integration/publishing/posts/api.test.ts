@@ -222,7 +222,13 @@ describe('changing posts', () => {
     expect((await ann.client.put(`/posts/${long}/status`, { status: 'schedule' })).body.code).toBe('invalid_content');
     expect((await ann.client.put(`/posts/${long}/date`, { date: later() })).body.code).toBe('invalid_content');
     const old = await made(schedule({ type: 'draft', date: '2020-01-01' }));
-    expect((await ann.client.put(`/posts/${old}/status`, { status: 'schedule' })).body.code).toBe('date_in_past');
+    const refused = (await ann.client.put(`/posts/${old}/status`, { status: 'schedule' })).body;
+    expect([refused.code, refused.errors]).toEqual([
+      'date_in_past',
+      [{ field: 'status', message: expect.stringContaining('publishDate'), rule: 'date' }],
+    ]);
+    await ann.client.send('PATCH', `/posts/${old}`, { publishDate: later() });
+    expect((await ann.client.put(`/posts/${old}/status`, { status: 'schedule' })).body.state).toBe('QUEUE');
     expect((await ann.client.put(`/posts/${id}/status`, { status: 'bogus' })).status).toBe(400);
   });
 

@@ -185,7 +185,7 @@ describe('POST /posts/:id/approve', () => {
       update posts
       set publish_date = now() - case when id = ${late} then interval '23 hours' else interval '25 hours' end
       where id in ${db.sql([late, old])}`;
-    expect((await approve(old)).body.code).toBe('date_in_past');
+    expect((await approve(old)).body).toMatchObject({ code: 'date_in_past', errors: [{ field: 'publishDate' }] });
     expect((await read(old)).detail).toBe('awaiting_approval');
     expect((await approve(late)).status).toBe(200);
     await published(late);

@@ -2,7 +2,7 @@ import type { PostsDeps } from '../../deps.ts';
 import type { PostChange } from '../input.ts';
 import { type JudgedVersions, judgeStored } from '../judge.ts';
 import { runChange, type Seen } from '../thread.ts';
-import { checkDone } from '../verdict.ts';
+import { checkDone, pastDate } from '../verdict.ts';
 import { editWithin } from './edit-statement.ts';
 
 // What people do to posts. Final before publishing; 409 while the post is on its way, 409 `already_published` after.
@@ -32,6 +32,8 @@ export async function editPost(deps: PostsDeps, orgId: string, postId: string, c
       judged = await judgeStored(deps, orgId, postId, change); // again where it is another one by then
       continue;
     }
+    if (found?.verdict === 'too_old' && !change.publishDate)
+      throw pastDate('status', 'of the post is more than a day ago: give it another publishDate first');
     const isLimited = found?.verdict === 'over_limit' && deps.billing.enabled;
     return changedOf(checkDone(found, isLimited ? await deps.billing.quota(orgId) : undefined));
   }
