@@ -91,6 +91,9 @@ export async function updateSetting(sql: Sql, owner: Owner, row: SettingToInsert
 const inUse = () =>
   new AppError('conflict', 'This setting is in use: disable it, or move what uses it to another one first');
 
+const makesLinks = () =>
+  new AppError('conflict', 'The default shortener uses this setting: choose another defaultShortlinkProviderId first');
+
 /**
  * Channels of the organization use the app of the row `s`: it has no other setting of that network. Their logins have a
  * copy of the app, whose secret is read here when it has changed.
@@ -116,6 +119,26 @@ const hasChannels = (sql: Sql): Fragment => sql`(
   )
 )`;
 
+/** Nothing but the row `s` makes the links of the organization, which has named its provider the default. */
+const isDefaultShortener = (sql: Sql): Fragment => sql`(
+  s.domain = 'shortlink'
+  and exists (
+    select
+    from organizations o
+    where o.id = s.org_id
+      and o.settings ->> 'defaultShortlinkProviderId' = s.provider_id
+  )
+  and not exists (
+    select
+    from provider_settings o
+    where (o.org_id = s.org_id or o.org_id is null)
+      and o.domain = s.domain
+      and o.provider_id = s.provider_id
+      and o.enabled
+      and o.id <> s.id
+  )
+)`;
+
 /** Whether files lie where the setting says, come there in parts, or are still to be deleted there. */
 export const holdsObjects = async (sql: Sql, owner: Owner, id: string): Promise<boolean> =>
   (
@@ -128,7 +151,7 @@ export const holdsObjects = async (sql: Sql, owner: Owner, id: string): Promise<
           or exists (select from media_pending_deletions where storage_setting_id = s.id))`
   ).count === 1;
 
-/** Deletes a setting; 409 where a row refers to it by a foreign key, or channels use it (S157). */
+/** Deletes a setting; 409 where a row refers to it by a foreign key, or channels or the default shortener use it (S157). */
 export async function deleteSetting(
   sql: Sql,
   owner: Owner,
@@ -137,9 +160,10 @@ export async function deleteSetting(
   try {
     const [row] = await sql<Pick<SettingRow, 'domain' | 'providerId'>[]>`
       delete from provider_settings s
-      where id = ${id} and ${owned(sql, owner)} and not ${hasChannels(sql)}
+      where id = ${id} and ${owned(sql, owner)} and not ${hasChannels(sql)} and not ${isDefaultShortener(sql)}
       returning domain, provider_id as "providerId"`;
-    if (!row && (await settingOf(sql, owner, id))) throw inUse();
+    const kept = row ? undefined : await settingOf(sql, owner, id);
+    if (kept) throw kept.domain === 'shortlink' ? makesLinks() : inUse();
     return row;
   } catch (error) {
     throw isReferenced(error) ? inUse() : error;

@@ -405,6 +405,27 @@ describe('settings of an organization', () => {
     await db.sql`delete from channels where org_id = ${ann.orgId}`;
   });
 
+  test('the last one of the default shortener is deleted once another is the default [S157]', async () => {
+    const { id } = (await ask(ann.client, 'POST', '', own())).body;
+    const spare = (await ask(ann.client, 'POST', '', own({ enabled: false }))).body;
+    const remove = (path: string) => ask(ann.client, 'DELETE', `/${path}`);
+    const named = async (defaultShortlinkProviderId: string | null) =>
+      expect((await ann.client.put('/settings', { defaultShortlinkProviderId })).status).toBe(200);
+    await named('dub');
+    const refused = await remove(id);
+    expect([refused.status, refused.body.code, refused.body.message]).toEqual([
+      409,
+      'conflict',
+      'The default shortener uses this setting: choose another defaultShortlinkProviderId first',
+    ]);
+    const shared = (await create(own())).body;
+    expect((await remove(id)).status).toBe(200); // that of the instance takes its place
+    await client.delete(`/admin/providers/settings/${shared.id}`);
+    expect((await remove(spare.id)).status).toBe(409);
+    await named(null);
+    expect((await remove(spare.id)).status).toBe(200);
+  });
+
   test('are of its own providers only: how people log in is of the whole instance', async () => {
     const { status, body } = await ask(ann.client, 'POST', '', github());
     expect([status, body.code, body.message]).toEqual([
