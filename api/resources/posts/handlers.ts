@@ -63,6 +63,7 @@ function rangeOf({ startDate, endDate, customer, state }: z.output<typeof Range>
   const now = new Date(Math.floor(at.getTime() / MINUTE) * MINUTE);
   const from = startDate ?? new Date((endDate ?? now).getTime() - 30 * DAY);
   const to = endDate ?? new Date((startDate ?? now).getTime() + 30 * DAY);
+  if (to < from) throw invalidField('endDate', 'must not be before startDate', 'too_small');
   if (to.getTime() - from.getTime() > 400 * DAY)
     throw invalidField('endDate', 'must be at most 400 days after startDate', 'too_long');
   if (state !== undefined && state !== '' && !State.safeParse(state).success)

@@ -52,6 +52,14 @@ async function partsOf(tool: string, input: object, listOf: (output: Output) => 
 const numbered = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
 const numberOf = (text: string) => Number.parseInt(text, 10);
 
+test('list_posts refuses a range that ends before it starts, by the name of its field [S6, S202]', async () => {
+  const range = { startDate: '2031-06-01T00:00:00Z', endDate: '2031-05-01T00:00:00Z' };
+  expect(await faultedBy(world.key, 'list_posts', range)).toMatchObject({
+    code: 'validation_failed',
+    errors: [{ field: 'endDate', rule: 'too_small' }],
+  });
+});
+
 describe('a list that is longer than an answer', () => {
   test('list_channels', async () => {
     const parts = await partsOf('list_channels', {}, ({ output }) => output as unknown[]);

@@ -58,6 +58,21 @@ describe.each(lists)('GET %s', (path) => {
     ]);
   });
 
+  test('refuses a range that ends before it starts [S6]', async () => {
+    for (const query of [
+      'startDate=2031-06-01&endDate=2031-05-01',
+      'startDate=2031-06-01&endDate=2031-05-01&limit=5',
+    ]) {
+      const { status, body } = await get(query);
+      expect([status, body.code, body.errors[0]]).toEqual([
+        400,
+        'validation_failed',
+        expect.objectContaining({ field: 'endDate', rule: 'too_small' }),
+      ]);
+    }
+    expect((await get('startDate=2031-06-01&endDate=2031-06-01')).body).toEqual({ posts: [] });
+  });
+
   test('answers a shorter range whole, with the keys that clients know', async () => {
     const { status, body } = await get('startDate=2031-05-01&endDate=2031-05-02T10:10:00Z');
     expect([status, Object.keys(body), body.posts.length > 900]).toEqual([200, ['posts'], true]);
