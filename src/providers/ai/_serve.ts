@@ -1,8 +1,10 @@
+import { storableJson } from '../../platform/content/index.ts';
 import { type Cost, microsOf, type Price } from '../kit/declare/cost.ts';
 import type { Ai, AiAdapter, AiAnswer, AiLine, AiModel, EmbedRequest, TextEvent, TextRequest } from './_contract.ts';
 import { withoutWords } from './_failures.ts';
 import { checkEmbedding, checkQuestion } from './_requests.ts';
 import { priceOf } from './_prices.ts';
+import { storableEvents } from './_storable.ts';
 
 /** No tokenizer makes more tokens of a text than it has bytes. */
 const tokensOf = (text: string): number => Buffer.byteLength(text);
@@ -39,8 +41,8 @@ function greatestUsage(request: TextRequest | EmbedRequest) {
 }
 
 /**
- * Completes the calls of an adapter: checks of requests, costs by price where the answer tells none, estimates, the list
- * of models.
+ * Completes the calls of an adapter: checks of requests, answers that can be stored, costs by price where the answer
+ * tells none, estimates, the list of models.
  */
 export function serveAi(adapter: AiAdapter, line: AiLine, own: Readonly<Record<string, Price>>): Ai {
   const calls = adapter.connect(line);
@@ -74,7 +76,7 @@ export function serveAi(adapter: AiAdapter, line: AiLine, own: Readonly<Record<s
   async function* stream(request: TextRequest, signal?: AbortSignal): AsyncGenerator<TextEvent, void> {
     checkQuestion(adapter, request);
     try {
-      for await (const event of calls.stream(request, signal))
+      for await (const event of storableEvents(calls.stream(request, signal)))
         yield event.type === 'done' ? withCost(event, request, event.text) : event;
     } catch (error) {
       throw withoutWords(error, wordsOf(request));
@@ -84,12 +86,12 @@ export function serveAi(adapter: AiAdapter, line: AiLine, own: Readonly<Record<s
   return {
     async text(request, signal) {
       checkQuestion(adapter, request);
-      const answer = await quietly(request, calls.text(request, signal));
+      const answer = storableJson(await quietly(request, calls.text(request, signal)));
       return withCost(answer, request, answer.text);
     },
     async object(request, signal) {
       checkQuestion(adapter, request);
-      const answer = await quietly(request, calls.object(request, signal));
+      const answer = storableJson(await quietly(request, calls.object(request, signal)));
       return withCost(answer, request, JSON.stringify(answer.object) ?? '');
     },
     stream,

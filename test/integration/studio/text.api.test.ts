@@ -83,6 +83,17 @@ describe('POST /ai/text', () => {
     }
   });
 
+  test('is answered without NUL and halves of signs, whole and as a stream', async () => {
+    await world.setUp('acme');
+    const sent = 'One\0 \ud83d two \ude00';
+    says(sent, sent);
+    const content = 'One \ufffd two \ufffd';
+    expect((await post({ action: 'rewrite', content: 'Text' })).body.content).toBe(content);
+    const events = await all((await listen({ action: 'rewrite', content: 'Text' })).events);
+    expect(events.map(({ data }) => data['text'] ?? '').join('')).toBe(content);
+    expect(events.at(-1)!.data['content']).toBe(content);
+  });
+
   test('hashtags are a checked list; an answer without one is a failure of the provider', async () => {
     await world.setUp('acme');
     says('Sure!\n#Coffee\n- #coffee #été', 'No idea');
