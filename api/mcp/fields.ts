@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { possibleId } from '../http/validate.ts';
+import { daysText } from '../resources/analytics/shape.ts';
 
 // Inputs that several tools have. Each is described, for a model reads nothing else.
 
@@ -12,7 +13,10 @@ export const channelId = idOf('Id of a channel, of `list_channels`.');
 export const postId = idOf('Id of a post, of `list_posts` or `create_post`.');
 /** As many days as the routes of numbers go back without a number. */
 export const WEEK = 7;
-export const daysBack = z.int().min(1).max(548).optional().describe('Whole days back from yesterday, 7 unless said.');
+export const daysBack = z
+  .union([z.int().min(1).max(548), daysText])
+  .optional()
+  .describe('Whole days back from yesterday, 7 unless said.');
 export const fileId = idOf('Id of a file of the media library.');
 export const jobId = idOf('Id of a media job.');
 export const proposalId = idOf('`proposalId` of `propose_post`.');

@@ -2,21 +2,23 @@ import { z } from 'zod';
 import { type Metric, METRICS } from '../../../src/providers/registry/index.ts';
 import { dateText } from '../../http/fields.ts';
 import { type AuthKind, routesOf } from '../../http/route.ts';
-import { HistoryAnswer, Numbers, PostNumbers, presentHistory, presentNumbers, presentPostNumbers } from './shape.ts';
+import {
+  daysText,
+  HistoryAnswer,
+  Numbers,
+  PostNumbers,
+  presentHistory,
+  presentNumbers,
+  presentPostNumbers,
+} from './shape.ts';
 
 const route = routesOf('analytics');
 
 const METRIC_NAMES = Object.keys(METRICS) as [Metric, ...Metric[]]; // of the object itself
 export const MetricName = z.enum(METRIC_NAMES);
 export const Range = z.object({ from: dateText.optional(), to: dateText.optional() });
-/** Whole days back from yesterday; some clients write the number in quotes (T12). */
-const Days = z.object({
-  date: z
-    .string()
-    .default('7')
-    .transform((text) => text.replace(/^"(\d+)"$/, '$1'))
-    .pipe(z.coerce.number<string>().int().min(1).max(548)),
-});
+/** Whole days back from yesterday. */
+const Days = z.object({ date: daysText.prefault('7') });
 const HistoryQuery = Range.extend({ metric: MetricName.optional() });
 
 type Auth = readonly [AuthKind, ...AuthKind[]];

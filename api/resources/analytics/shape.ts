@@ -11,6 +11,11 @@ import { METRICS } from '../../../src/providers/registry/index.ts';
 import { instant } from '../../http/fields.ts';
 
 const day = z.iso.date();
+/** Whole days, as a text; some clients write the number in quotes (T12). */
+export const daysText = z
+  .string()
+  .transform((text) => text.replace(/^"(\d+)"$/, '$1'))
+  .pipe(z.coerce.number<string>().int().min(1).max(548));
 
 /** Numbers of a channel or a post by metric, in the dialect of both APIs: totals are strings (S182, S183). */
 export const Numbers = z.array(

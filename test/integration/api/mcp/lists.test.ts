@@ -103,6 +103,15 @@ describe('a list that is longer than an answer', () => {
     expect(parts.length).toBeGreaterThan(1);
     const all = (await key.get(`/public/v1/analytics/${channelId}?date=548`)).body;
     expect(parts.flat()).toEqual(all);
+    for (const date of ['2', '"2"']) {
+      const { output } = await called(key, 'get_channel_analytics', { integrationId: channelId, date });
+      expect(output).toEqual((await key.get(`/public/v1/analytics/${channelId}?date=2`)).body);
+    }
+    for (const date of ['0', 549, '', 'two'])
+      expect(await faultedBy(key, 'get_channel_analytics', { integrationId: channelId, date })).toMatchObject({
+        code: 'validation_failed',
+        errors: [{ field: 'date' }],
+      });
     const published = await seedPost(sql, { orgId, channelId, ago: 549 });
     await sql`
       insert into analytics_post_days (org_id, channel_id, post_id, date, counts)
