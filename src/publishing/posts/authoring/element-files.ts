@@ -25,14 +25,27 @@ export const filesOfElement = (
   })),
 });
 
-/** An element whose media have the addresses of what is published. */
-export const withPaths = (element: ElementBody, media: readonly JudgedFiles[]): ElementBody => ({
+/** An element whose files have the addresses of what is published. */
+export const withPaths = (element: ElementBody, { media, settings }: ElementFields<JudgedFiles>): ElementBody => ({
   ...element,
+  settings: { ...element.settings, ...placedSettings(element.settings, settings) },
   value: element.value.map((item, n) => ({
     ...item,
     image: item.image.map((one, index) => ({ ...one, path: media[n]![index]!.path })),
   })),
 });
+
+/** The settings among `values` that name a file by its id, with the address of what is published. */
+export const placedSettings = (
+  values: Readonly<Record<string, unknown>>,
+  judged: readonly { setting: string; field: readonly { path: string }[] }[],
+): Record<string, unknown> =>
+  Object.fromEntries(
+    judged.flatMap(({ setting, field: [file] }) => {
+      const value = values[setting];
+      return file && typeof value === 'object' ? [[setting, { ...value, path: file.path }]] : [];
+    }),
+  );
 
 /** Judges the files of all elements together. */
 export async function judgeFilesOfElements(

@@ -149,15 +149,15 @@ function judgeElement(deps: Needs, given: GivenElement): JudgedElement {
   checks.take(() =>
     checkFollowUps(thread.settings, thread.settingsAt, rules, { channels, rulesOf: deps.channels.rules }),
   );
-  const named = files.settings.flatMap(({ setting, field }) =>
-    faults.length === before && rules.fileSettings?.includes(setting) ? [field] : [],
+  const named = files.settings.filter(
+    ({ setting }) => faults.length === before && rules.fileSettings?.includes(setting),
   );
   checks.refuse(
     ...checkRoot(given),
     ...(content ? [content] : []),
-    ...[...files.media, ...named].flat().flatMap(({ fault }) => fault ?? []),
+    ...[...files.media, ...named.map(({ field }) => field)].flat().flatMap(({ fault }) => fault ?? []),
   );
-  const stored = withPaths(element, files.media);
+  const stored = withPaths(element, { media: files.media, settings: named });
   return { element: stored, to: { channel, rules }, channel, root, thread, issues, recurrence, faults };
 }
 

@@ -11,6 +11,7 @@ import { tagsOfCampaigns } from '../campaigns/store.ts';
 import { cleanEdit, type EditBody, readBody, type SentBody } from './body.ts';
 import { findChannelSummaries } from './channels.ts';
 import { compose, type Composed, idsOfItems, shortensLinks, typedSettings, withTag } from './compose.ts';
+import { placedSettings } from './element-files.ts';
 import { dateFault } from './element-faults.ts';
 import { checkFollowUps, pickedIn } from './follow-ups.ts';
 import type { PostChange } from './input.ts';
@@ -78,21 +79,28 @@ export async function prepareEdit(
     if (late) checks.refuse(late);
   }
   const fresh = image?.filter((one) => !stored.media.some((old) => isSame(old, one))) ?? [];
+  const freshSettings = freshSettingFiles(rules, stored.settings, settings);
   const judged = await deps.media.judgeFiles(orgId, [
     { at: 'image', items: fresh.length > 0 ? image! : [] },
     ...(thread ?? []).map((item, n) => ({ at: `thread.${n}.image`, items: item.media })),
-    ...freshSettingFiles(rules, stored.settings, settings),
+    ...freshSettings.map(({ field }) => field),
   ]);
   checks.refuse(...judged.flat().flatMap(({ fault }) => fault ?? []));
   const campaignTag = await checks.settle(editedCampaign(deps, orgId, campaignId));
   checks.end();
   const paths = judged.map((files) => files.map(({ path }) => path));
+  const placedFiles = freshSettings.map(({ setting }, n) => ({ setting, field: judged.at(n - freshSettings.length)! }));
   return {
     ...post.pick('edit', body),
     ...post.pick('thread', body),
     ...(version !== undefined && { version }),
     ...(image && { media: placed(image, paths[0]!) }),
-    ...(body.settings && { settings: { values: typedSettings(body.settings, channel.providerId), merge } }),
+    ...(body.settings && {
+      settings: {
+        values: typedSettings({ ...body.settings, ...placedSettings(settings, placedFiles) }, channel.providerId),
+        merge,
+      },
+    }),
     ...(shortLinks !== undefined && { shortLinks }),
     ...(await editedTags(deps, orgId, { tags: body.tags, campaignTag })),
     ...(thread && { thread: thread.map((item, n) => ({ ...item, media: placed(item.media, paths[n + 1]!) })) }),
@@ -170,11 +178,13 @@ function freshSettingFiles(
   { fileSettings }: NetworkRules,
   stored: PostRow['settings'],
   settings: PostRow['settings'],
-): FilesField[] {
+): { setting: string; field: FilesField }[] {
   const old = new Map(filesOfSettings(fileSettings, stored).map(({ setting, item }) => [setting, item]));
   return filesOfSettings(fileSettings, settings).flatMap(({ setting, item }) => {
     const before = old.get(setting);
-    return before && isSame(before, item) ? [] : [{ at: `settings.${setting}`, items: [item], isOne: true }];
+    return before && isSame(before, item)
+      ? []
+      : [{ setting, field: { at: `settings.${setting}`, items: [item], isOne: true } }];
   });
 }
 

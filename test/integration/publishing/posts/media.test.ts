@@ -174,6 +174,32 @@ test('files that settings name are judged like media: create, preflight and edit
   ]);
 });
 
+test('a file that settings name by its id is shown with its path, whatever was sent beside it', async () => {
+  const site = newId();
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${site}, ${ann.orgId}, 'wordpress', 'v1', ${site}, 'Site', 'v2:none')`;
+  const [{ id, path }, other] = [await fileOf(ann.orgId), await fileOf(ann.orgId)];
+  const settings = (main_image: object) => ({ title: 'A', type: 'posts', main_image });
+  const article = (main_image: object) => ({
+    ...body('draft', {}),
+    posts: [{ integration: { id: site }, value: [{ content: 'x' }], settings: settings(main_image) }],
+  });
+  for (const sent of ['https://cdn.example/other.png', other.path]) {
+    const [{ postId }] = (await key.post('/public/v1/posts', article({ id, path: sent }))).body;
+    const shown = async () => (await ann.client.get(`/posts/${postId}`)).body.settings;
+    expect(await shown()).toMatchObject({ title: 'A', main_image: { id, path } });
+    for (const method of ['PUT', 'PATCH'])
+      for (const file of [other, { id, path }]) {
+        const main_image = { id: file.id, path: sent };
+        expect((await key.send(method, `/public/v1/posts/${postId}`, { settings: settings(main_image) })).status).toBe(
+          200,
+        );
+        expect(await shown()).toMatchObject({ title: 'A', main_image: { id: file.id, path: file.path } });
+      }
+  }
+});
+
 test('a file that the settings of a channel name is judged like media [PO11, S125]', async () => {
   const site = newId();
   await db.sql`
