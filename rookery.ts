@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import { endOnSignal } from './src/operations/cli/signals.ts';
-import { migrateDatabase, NEWER, prepare, StartError } from './src/operations/cli/start.ts';
+import { migrateDatabase, NEWER, prepare, StartError, startOwnDatabase } from './src/operations/cli/start.ts';
 import { readUsage, type CommandUsage } from './src/operations/cli/usage.ts';
 import { type Config, describeIssues, environment, readConfig } from './src/platform/config/index.ts';
-import { embeddedAddress } from './src/platform/db/embedded/index.ts';
+import { embeddedAddress, hasDatabase } from './src/platform/db/embedded/index.ts';
 import { type Database, lockHoldersText, openDatabase } from './src/platform/db/index.ts';
 import { atMost } from './src/platform/flow/index.ts';
 import { openVault, systemClock } from './src/platform/kernel/index.ts';
@@ -33,6 +33,19 @@ async function databaseOf({ database }: Config, applicationName: string): Promis
   if (url === undefined)
     throw new StartError('DATABASE_URL is missing, and no service runs from DATA_FOLDER: start it first.');
   return openDatabase({ url, connections: 1, applicationName });
+}
+
+/**
+ * The address of the database of the configuration, or of that of the data folder, which is started where no service
+ * runs from there.
+ */
+async function addressOf(config: Config, running: AsyncDisposableStack): Promise<string> {
+  const folder = join(config.database.dataFolder, 'postgres');
+  const known = config.database.url ?? (await embeddedAddress(folder));
+  if (known !== undefined) return known;
+  if (!(await hasDatabase(folder)))
+    throw new StartError('DATABASE_URL is missing, and DATA_FOLDER has no database: set one of them.');
+  return running.use(await startOwnDatabase(config)).url;
 }
 
 /** Runs the roles of one process until a signal: `npm start` has both, a deployment one each. */
@@ -145,26 +158,30 @@ const commands: Record<string, CommandUsage & { run(args: readonly string[]): Pr
     },
   },
   migrate: {
-    about: 'applies the migrations to DATABASE_URL',
+    about: 'applies the migrations to DATABASE_URL, or to the database of DATA_FOLDER',
     async run() {
       const config = configure();
-      if (config.database.url === undefined)
-        throw new StartError('DATABASE_URL is missing: set it to the database that is to be migrated.');
-      const applied = await migrateDatabase(config, {
-        onNewer: (names) => say(`Note: ${NEWER} (${names.join(', ')}).`),
-        onWait: ({ migration, holders }) => say(`Note: ${migration} waits. ${lockHoldersText(holders)}.`),
-      });
+      await using running = new AsyncDisposableStack();
+      const url = await addressOf(config, running);
+      const applied = await migrateDatabase(
+        { ...config, database: { ...config.database, url } },
+        {
+          onNewer: (names) => say(`Note: ${NEWER} (${names.join(', ')}).`),
+          onWait: ({ migration, holders }) => say(`Note: ${migration} waits. ${lockHoldersText(holders)}.`),
+        },
+      );
       say(applied.length === 0 ? 'Nothing to migrate.' : `Applied: ${applied.join(', ')}`);
     },
   },
   reencrypt: {
     about: 'seals every stored secret by ENCRYPTION_KEY, while the service runs',
     async run() {
-      const { database, secrets } = configure();
-      if (database.url === undefined)
-        throw new StartError('DATABASE_URL is missing: set it to the database whose secrets are to be sealed anew.');
+      const config = configure();
+      await using running = new AsyncDisposableStack();
+      const url = await addressOf(config, running);
+      const { secrets } = config;
       const { reencrypt } = await import('./src/operations/cli/reencrypt.ts');
-      const sql = openDatabase({ url: database.url, connections: 2, applicationName: 'rookery-reencrypt' });
+      const sql = openDatabase({ url, connections: 2, applicationName: 'rookery-reencrypt' });
       process.exitCode = await reencrypt({
         sql,
         vault: openVault(secrets.encryptionKey, secrets.formerKeys),

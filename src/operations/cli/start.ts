@@ -1,7 +1,12 @@
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Config } from '../../platform/config/index.ts';
-import { type EmbeddedPostgres, HeldError, startEmbeddedPostgres } from '../../platform/db/embedded/index.ts';
+import {
+  type EmbeddedPostgres,
+  type EmbeddedPostgresOptions,
+  HeldError,
+  startEmbeddedPostgres,
+} from '../../platform/db/embedded/index.ts';
 import { migrate, type MigrateOptions, openDatabase } from '../../platform/db/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import { type Running, StartError, takeFolder } from './running.ts';
@@ -38,7 +43,16 @@ export async function prepare(given: Config, { log, say, alone = true }: Options
 
   let embedded: EmbeddedPostgres | undefined;
   if (config.database.url === undefined) {
-    embedded = begun.use(await embeddedDatabase(config, log, say));
+    embedded = begun.use(
+      await startOwnDatabase(config, {
+        revive: true,
+        warn: (line) => log.warn({}, line),
+        log: (line) => {
+          log.debug({}, line);
+          if (/^(Making|Ending)/.test(line)) say(`${line} …`);
+        },
+      }),
+    );
     config.database.url = embedded.url;
   }
   const applied = await migrateDatabase(config, {
@@ -58,25 +72,17 @@ export async function prepare(given: Config, { log, say, alone = true }: Options
   };
 }
 
-async function embeddedDatabase(
+/** Starts the database of DATA_FOLDER; throws `StartError` with the reason. */
+export async function startOwnDatabase(
   { production, database: { dataFolder } }: Config,
-  log: Log,
-  say: (line: string) => void,
+  told: Pick<EmbeddedPostgresOptions, 'log' | 'warn' | 'revive'> = {},
 ): Promise<EmbeddedPostgres> {
   if (production)
     throw new StartError(
       'DATABASE_URL is missing. In production nothing embedded starts: set it to the address of your Postgres.',
     );
   try {
-    return await startEmbeddedPostgres({
-      folder: join(dataFolder, 'postgres'),
-      revive: true,
-      warn: (line) => log.warn({}, line),
-      log: (line) => {
-        log.debug({}, line);
-        if (/^(Making|Ending)/.test(line)) say(`${line} …`);
-      },
-    });
+    return await startEmbeddedPostgres({ folder: join(dataFolder, 'postgres'), ...told });
   } catch (error) {
     if (error instanceof HeldError)
       throw new StartError(

@@ -124,6 +124,10 @@ export async function startEmbeddedPostgres({
 
 export { HeldError };
 
+/** Whether a start over `folder` finds a database there. */
+export const hasDatabase = async (folder: string): Promise<boolean> =>
+  existsSync(join(await placeFor(resolve(folder), knownServerUser(resolve(folder))), 'data', 'PG_VERSION'));
+
 /** The address of the server that runs over `folder`; undefined when none does. */
 export async function embeddedAddress(folder: string): Promise<string | undefined> {
   const place = await placeFor(resolve(folder), knownServerUser(resolve(folder)));
