@@ -11,6 +11,8 @@ import { HEADS } from '../support/worlds/samples.ts';
 // F15: each process has a heap of 128 MB, a wave falls due, and somebody uploads more than he may, and more than the heap.
 
 const HEAP_MB = 128;
+/** As docs/operations.md has it: a young generation that grows to 64 MB has V8 collect all the time in so small a heap. */
+const YOUNG_MB = 8;
 const MIB = 1_048_576;
 const MOST_BYTES = 160 * MIB;
 /** A cluster shares the machine with more processes. */
@@ -39,7 +41,7 @@ describe.each(engines)('little memory on the $name engine', ({ name, missing, st
         database,
         env: {
           ...settings,
-          NODE_OPTIONS: `${NODE_OPTIONS} --max-old-space-size=${HEAP_MB}`,
+          NODE_OPTIONS: `${NODE_OPTIONS} --max-old-space-size=${HEAP_MB} --max-semi-space-size=${YOUNG_MB}`,
           MEDIA_UPLOAD_MAX_BYTES: String(MOST_BYTES),
         },
       });
