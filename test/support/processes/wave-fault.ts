@@ -117,7 +117,8 @@ export async function brokenBy({
   const isLater = ({ due }: Created) => due.getTime() >= from.getTime() + laterMs;
   const [now, behind] = [answers.filter((one) => !isLater(one)), answers.filter(isLater)];
   const moment = 1 + random.pick(before);
-  if (!(await comes(async () => (await acceptedCount(ledger)) >= moment, 120_000)))
+  const untilDueMs = Math.max(0, from.getTime() - systemClock.now().getTime());
+  if (!(await comes(async () => (await acceptedCount(ledger)) >= moment, untilDueMs + 120_000)))
     throw new Error(`The wave did not begin\n${service.lastWords()}`);
   const at = performance.now();
   const tooMany = crowd.channels.map((channel): Wanted => ({ channel, due: new Date(from.getTime() + laterMs) }));

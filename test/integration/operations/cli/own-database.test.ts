@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startEmbeddedPostgres } from '../../../src/platform/db/embedded/index.ts';
-import { runRookery } from '../../support/processes/scripts/rookery-process.ts';
+import { startEmbeddedPostgres } from '../../../../src/platform/db/embedded/index.ts';
+import { runRookery } from '../../../support/processes/scripts/rookery-process.ts';
 
 let folder: string;
 /** Where the files of its database really are. */

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { demo } from '../../../src/operations/cli/demo.ts';
-import { holdFile } from '../../../src/platform/db/embedded/processes.ts';
-import { testApp, WITH_MAIL } from '../../support/worlds/app.ts';
-import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { demo } from '../../../../src/operations/cli/demo.ts';
+import { holdFile } from '../../../../src/platform/db/embedded/processes.ts';
+import { testApp, WITH_MAIL } from '../../../support/worlds/app.ts';
+import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
 
 // The demo needs the sandbox network and an account that is open at once; an instance in production has neither by
 // default.
