@@ -36,8 +36,8 @@ const FOR_CHECKS = `
   create trigger told after insert on outbox for each row execute function sim.tell();
   create function sim.lost_at(posts) returns timestamptz language sql stable
     as $$
-      select min(t.at) from post_timeline t
-      where t.post_id = $1.id and t.kind = 'unconfirmed' and t.at >= $1.claimed_at
+      select min(t.at) from post_timeline t where t.post_id = $1.id and t.kind = 'unconfirmed'
+        and t.id > (select max(c.id) from post_timeline c where c.post_id = t.post_id and c.kind = 'claimed')
     $$;`;
 
 /** What is filled while something is simulated, but for the tables that the template has filled. */
