@@ -56,11 +56,11 @@ export function openChecks(world: World) {
         claimedMs < Math.floor(brake.until),
     );
 
-  /** Others go on without a process that has stood still, and behind a silent one whose post they can find. */
+  /** Others go on without a process that stood still or was cut off, and behind a silent one whose post they can find. */
   const isAlive = ({ process, id, at, endedAt }: Request, by: Request['process']) =>
     endedAt === undefined &&
     !process.dead &&
-    process.frozenUntil < at &&
+    Math.max(process.frozenUntil, process.awayUntil) < at &&
     (process === by || world.networks.findAll('post', id).length === 0);
 
   function asked(request: Request): void {
