@@ -90,5 +90,5 @@ describe('POST /posts/preflight', () => {
       ]),
     );
     expect(held).not.toContain('approved, schedule to the same, held: members');
-  });
+  }, 300_000);
 });
