@@ -44,6 +44,7 @@ export const ANSWERS = [
   'processing',
 ] as const;
 export type Answer = (typeof ANSWERS)[number];
+type Act<T> = (answer: Answer | 'well') => T;
 const MISSING: ReadonlySet<Answer | 'well'> = new Set(['lost', 'cut', 'late']);
 
 /** A call that can make something public, as the network got it. */
@@ -107,8 +108,11 @@ export function openNetworks(world: World, weather: () => Weather, sends: (reque
     return publishedAs(taken);
   }
 
-  /** One exchange: what is drawn for it is drawn when it leaves, and happens whatever becomes of the caller. */
-  function exchange<T>(label: string, answers: readonly Answer[], act: (answer: Answer | 'well') => T): Promise<T> {
+  /**
+   * One exchange: what is drawn for it is drawn when it leaves, and happens whatever becomes of the caller. It has
+   * arrived before the network acts, and before its caller learns anything.
+   */
+  function exchange<T>(label: string, answers: readonly Answer[], act: Act<T>, arrive = async () => {}): Promise<T> {
     const process = kernel.current!;
     const { faulty, kinds, latencyMs } = weather();
     const possible = kinds.filter((kind) => answers.includes(kind));
@@ -119,11 +123,14 @@ export function openNetworks(world: World, weather: () => Weather, sends: (reque
     const endMs = isMissing ? 1 + random.below(CALL_MS) : actMs;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     kernel.after(answer === 'late' ? actMs : Math.min(actMs, endMs), undefined, `${label} acts`, () => {
-      const done = new Promise<T>((keep) => keep(act(answer)));
-      done.catch(() => {}); // where the answer is missing, nobody hears of it
+      const done = arrive().then(() => act(answer));
       if (!isMissing) kernel.after(1, process, `${label} answers ${answer}`, () => resolve(done));
+      return done.catch(() => {}); // where the answer is missing, nobody hears of it
     });
-    if (isMissing) kernel.after(Math.max(endMs, 2), process, `${label} ${answer}`, () => reject(failed('lost')));
+    if (isMissing)
+      kernel.after(Math.max(endMs, 2), process, `${label} ${answer}`, () =>
+        arrive().finally(() => reject(failed('lost'))),
+      );
     return promise;
   }
 
@@ -139,16 +146,19 @@ export function openNetworks(world: World, weather: () => Weather, sends: (reque
     requests.push(request);
     world.checks.asked(request);
     sends(request);
-    kernel.after(0, undefined, `${name} receives ${made.id}`, () => world.checks.received(request));
+    let arrival: Promise<void> | undefined;
+    const arrive = () => (arrival ??= world.checks.received(request));
+    kernel.after(0, undefined, `${name} receives ${made.id}`, arrive);
+    const act: Act<Published | { processingMs: number }> = (answer) => {
+      if (answer === 'cut') throw failed('lost');
+      if (answer === 'reauthorize') refused.add(made.channelId);
+      if (answer === 'rate_limited') throw limit(request);
+      if (answer === 'rejected' || answer === 'unavailable' || answer === 'reauthorize') throw failed(answer);
+      const published = take(request);
+      return answer === 'processing' ? { processingMs: 1_000 * random.between(1, 8) } : published;
+    };
     try {
-      return await exchange(`${name} ${made.kind}`, answers, (answer) => {
-        if (answer === 'cut') throw failed('lost');
-        if (answer === 'reauthorize') refused.add(made.channelId);
-        if (answer === 'rate_limited') throw limit(request);
-        if (answer === 'rejected' || answer === 'unavailable' || answer === 'reauthorize') throw failed(answer);
-        const published = take(request);
-        return answer === 'processing' ? { processingMs: 1_000 * random.between(1, 8) } : published;
-      });
+      return await exchange(`${name} ${made.kind}`, answers, act, arrive);
     } finally {
       request.endedAt = kernel.now;
     }

@@ -265,15 +265,7 @@ async function runWorld(options: SimulationOptions, database: SimulatedDatabase,
   for (const _ of receivers.got) count('told by a webhook');
   for (const fault of ['answers', 'slow', 'people'] as const) if (faults.has(fault)) count(fault); // by seeds
   for (const { what, times } of await standsIn(database.sql)) seen[what] = times;
-  return {
-    options,
-    hash: kernel.hash,
-    steps: kernel.steps,
-    virtualMs: kernel.now - START,
-    faults: [...faults],
-    acted: acts,
-    violation,
-    trace: kernel.trace,
-    seen,
-  };
+  const { hash, steps, trace } = kernel;
+  const virtualMs = kernel.now - START;
+  return { options, hash, steps, trace, virtualMs, faults: [...faults], acted: acts, violation, seen };
 }

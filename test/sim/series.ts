@@ -95,11 +95,8 @@ async function shrink(failed: Simulation, run: Run, say: (line: string) => void)
   return least;
 }
 
-function report(
-  { options, violation, trace, virtualMs, steps }: Simulation,
-  lines: number,
-  say: (line: string) => void,
-) {
+function report(failed: Simulation, lines: number, say: (line: string) => void): void {
+  const { options, violation, trace, virtualMs, steps } = failed;
   const { seed, without, acts } = options;
   trace.slice(-lines).forEach(say);
   say(`failed: ${seed}: ${violation}`);
