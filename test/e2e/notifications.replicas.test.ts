@@ -31,7 +31,7 @@ await describePeer('chromium with two replicas', findBoth, ({ start }) => {
   const titles = (tab: Tab) => tab.evaluate<string[]>('told');
   const seen = (tab: Tab, title: string) => tab.until(`told.includes(${JSON.stringify(title)})`);
 
-  test('a page sees each notice once and in order, though the replica behind its stream is killed [NO34]', async () => {
+  test('a page sees each notice once and in order, though the replica behind its stream is killed', async () => {
     const ann = await signUp(second.address, {});
     /** By the replica that stays, whichever the page is connected to. */
     const announce = async (title: string) => {

@@ -42,7 +42,7 @@ describe('versions of a document', () => {
     expect((await key.get(path(room, `/${latest.id}`))).body.content).toContain('more');
   });
 
-  test("name the programs that typed in somebody's name, each once, and none for who is logged in [CL5]", async () => {
+  test("name the programs that typed in somebody's name, each once, and none for who is logged in", async () => {
     const room = `post:${await world.draft()}`;
     const { access } = await tokensFor(world.app, ann, await makeApp(ann));
     const { token } = (
@@ -232,7 +232,7 @@ describe('an edit of an agent', () => {
     await Promise.all([editor.close(), late.close()]);
   });
 
-  test('is of a co-author whom the next version names [CL5]', async () => {
+  test('is of a co-author whom the next version names', async () => {
     const id = await world.draft('<p>one</p>');
     const room = `post:${id}`;
     const editor = await world.joined(room, { headers: { auth: ann.client.cookies.get('auth')! } });
