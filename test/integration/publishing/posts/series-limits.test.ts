@@ -54,9 +54,13 @@ async function overLimit({ hold = false } = {}) {
   await admit(world, org.orgId, [root, item]);
   await settled(db.sql, org.orgId);
   if (hold) await approvalOf('all');
-  await world.reconciler.sweep();
-  const [next] = await db.sql<{ id: string }[]>`
-    select id from posts where org_id = ${org.orgId} and root_post_id is null and id <> ${root.id}`;
+  let next: { id: string } | undefined;
+  await eventually('its second post is there', async () => {
+    await world.reconciler.sweep();
+    [next] = await db.sql<{ id: string }[]>`
+      select id from posts where org_id = ${org.orgId} and root_post_id is null and id <> ${root.id}`;
+    return next !== undefined;
+  });
   return next!.id;
 }
 const used = async () => (await world.billing.usage(org.orgId)).limits.posts_per_month.used;
