@@ -2,7 +2,7 @@ import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import type { PostChange } from '../authoring/input.ts';
 import type { Existing } from '../authoring/named.ts';
 import { type PostMedia, post } from '../row.ts';
-import { overLimit } from '../state.ts';
+import { overLimit, toRepeat } from '../state.ts';
 import { approvalSetting, asksWhenRoom, isHeld } from './consent.ts';
 
 /** `items`: what follows the first one, where that is replaced. */
@@ -22,7 +22,7 @@ const areOthers = (sql: Sql, items: NonNullable<Change['items']>): Fragment => s
 /**
  * What an edit `e` means for the consent to its thread; `t` is the post, `r` the first item, `settingsChange` whether
  * settings become others. A consent ends with what it was to; what somebody may not queue unasked is held where it is,
- * or would be, queued.
+ * or would be, queued, and where the next post of its series will be.
  */
 export function consentOfEdit(
   sql: Sql,
@@ -38,7 +38,7 @@ export function consentOfEdit(
         )`;
   const queued = sql`(
           ${status === 'schedule'}
-          or ${status === undefined} and exists (select from thread where state = 'QUEUE')
+          or ${status === undefined} and (exists (select from thread where state = 'QUEUE') or ${toRepeat(sql, 'r')})
         )`;
   return sql`case
         when r.approval_state = 'awaiting' then case

@@ -4,7 +4,7 @@ import type { PostAuthor } from '../authoring/input.ts';
 import type { ConsentChange, Target } from '../authoring/thread.ts';
 import { decidedFact, timeline, withChannel } from '../journal.ts';
 import { post } from '../row.ts';
-import { inFlight, overLimit } from '../state.ts';
+import { inFlight, overLimit, toRepeat } from '../state.ts';
 
 // A consent is to what a thread says and where, not to its date: it stands on the first item, and whatever changes the
 // thread ends it in the same commit.
@@ -68,7 +68,8 @@ export const consentOfRelease = (sql: Sql, orgId: string): Fragment => sql`
 /** What the deletion of the items `deleted` means for the consent to the rest of their thread; `r` is its first item. */
 export const consentOfRemoval = (sql: Sql, orgId: string, by: PostAuthor | undefined): Fragment => sql`case
         when exists (select from deleted where id = r.id) or r.approval_state in ('awaiting', 'rejected') then null
-        when exists (select from thread b where b.state = 'QUEUE' and b.id not in (select id from deleted)) then case
+        when exists (select from thread b where b.state = 'QUEUE' and b.id not in (select id from deleted))
+          or ${toRepeat(sql, 'r')} then case
           when r.approval_state = 'approved'
             or ${isHeld(sql, approvalSetting(sql, orgId), by?.schedulesFreely ?? false)} then ${asksWhenRoom(sql)} end
         when r.approval_state = 'approved' then 'void'

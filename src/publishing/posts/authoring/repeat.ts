@@ -24,6 +24,8 @@ type Stored = Omit<NewPost, 'publishDate' | 'state'> & {
   publishDate: Date;
   createdBy: string | null;
   approval: NonNullable<Create['approval']> | null;
+  /** It was changed, and nobody has approved that. */
+  isUnapproved: boolean;
   shortens: boolean;
   now: Date;
   /** The date of the successor, where it is there already. */
@@ -50,7 +52,7 @@ export async function prepareSuccessor(
   const following = followingDate(root.recurrence, root.publishDate, root.now, PAST_MS);
   if (!following) return { skipped: [] };
   const ids = [nextId, ...items.map((_, n) => idFrom(`${nextId} ${n + 1}`))];
-  const { createdBy, approval } = root;
+  const { createdBy, approval, isUnapproved } = root;
   const posts = [root, ...items].map(({ shortens, ...stored }, n) => ({
     ...post.pick('create', stored),
     id: ids[n]!,
@@ -62,7 +64,7 @@ export async function prepareSuccessor(
     ...(shortens && { shortLinks: true }),
   }));
   // what was queued unasked before goes on so, unless everybody's posts are held by now
-  const create = { posts, createdBy, schedulesFreely: true, ...(approval && { approval }) };
+  const create = { posts, createdBy, schedulesFreely: !isUnapproved, ...(approval && { approval }) };
   return { postId: nextId, create, skipped: following.skipped };
 }
 
@@ -70,7 +72,7 @@ const findThread = (sql: Sql, orgId: string, postId: string, nextId: string) => 
     select ${post.select(sql, 'create', 'p')}, p.publish_date as "publishDate", p.created_by as "createdBy",
       case p.approval_state when 'approved' then
         json_build_object('by', p.approval_by, 'at', p.approval_at, 'hash', p.approval_hash)
-      end as approval,
+      end as approval, coalesce(p.approval_state in ('awaiting', 'rejected'), false) as "isUnapproved",
       exists (
         select
         from short_links l

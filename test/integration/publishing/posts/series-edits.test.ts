@@ -1,0 +1,94 @@
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { SignedUp } from '../../../support/worlds/app.ts';
+import { openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
+
+// What is changed of a post of a series, and what that means for those that follow.
+
+const routes = await openPostRoutes();
+const { db, app, world, ann, channel, schedule, read } = routes;
+const { sql } = db;
+afterAll(routes.close);
+beforeEach(() => sql`delete from posts`);
+
+/** A further member of Ann's organization. */
+async function join(role: string): Promise<SignedUp> {
+  const user = await app.signUp();
+  await sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${user.userId}, ${role})`;
+  user.client.headers['showorg'] = ann.orgId;
+  return user;
+}
+const member = await join('member');
+const editor = await join('editor');
+const admin = await join('admin');
+const HELD = { state: 'DRAFT', detail: 'awaiting_approval' };
+
+describe('a failed post of a series whose next one is not made yet', () => {
+  const setting = async (approvalRequired: false | 'members' | 'all') =>
+    expect((await ann.client.put('/settings', { approvalRequired })).status).toBe(200);
+  const fail = (id: string) => sql`
+    update posts
+    set state = 'ERROR', detail = null, error_kind = 'validation', due_at = null
+    where id = ${id} or root_post_id = ${id}`;
+  /** The post that follows in the series. */
+  async function next(id: string) {
+    await world.reconciler.sweep();
+    const [row] = await sql<{ id: string }[]>`
+      select id from posts where org_id = ${ann.orgId} and root_post_id is null and id <> ${id}`;
+    return read(row!.id);
+  }
+  async function failed({ approve }: { approve: boolean }): Promise<string> {
+    if (approve) await setting('members');
+    const body = schedule({
+      inter: 1,
+      posts: [{ integration: { id: channel }, value: [{ content: 'one' }, { content: 'two' }] }],
+    });
+    const id = (await member.client.post('/posts', body)).body[0].postId as string;
+    if (approve) expect((await admin.client.post(`/posts/${id}/approve`, {})).body).toMatchObject({ state: 'QUEUE' });
+    await fail(id);
+    await setting('members');
+    return id;
+  }
+  afterEach(() => setting(false));
+
+  test.each([
+    ['was approved', true],
+    ['was never asked about', false],
+  ])('has the next one held where it %s and a member changes it [S120, S121]', async (_, approve) => {
+    const id = await failed({ approve });
+    expect((await member.client.send('PATCH', `/posts/${id}`, { content: 'other' })).body).toMatchObject({
+      state: 'ERROR',
+      approval: { state: 'awaiting', by: member.userId },
+    });
+    expect(await next(id)).toMatchObject({ content: 'other', ...HELD });
+  });
+
+  test('has the next one held when an editor deletes an item of it [S120, S121]', async () => {
+    const id = await failed({ approve: true });
+    const [item] = (await read(id)).thread;
+    expect((await editor.client.send('DELETE', `/posts/${item.id}`)).status).toBe(200);
+    expect(await next(id)).toMatchObject({ ...HELD, thread: [] });
+  });
+
+  test('has the next one queued once the change is approved, and held again once it is rejected [S120, S121]', async () => {
+    const id = await failed({ approve: true });
+    await member.client.send('PATCH', `/posts/${id}`, { content: 'other' });
+    expect((await admin.client.post(`/posts/${id}/approve`, {})).status).toBe(200);
+    expect(await next(id)).toMatchObject({ content: 'other', state: 'QUEUE', approval: { state: 'approved' } });
+
+    await sql`delete from posts`;
+    const refused = await failed({ approve: true });
+    await member.client.send('PATCH', `/posts/${refused}`, { content: 'other' });
+    expect((await admin.client.post(`/posts/${refused}/reject`, { reason: 'no' })).status).toBe(200);
+    expect(await next(refused)).toMatchObject(HELD);
+  });
+
+  test('has the next one queued as it was where nobody changed it, or who may schedule freely did [S120, S121]', async () => {
+    const untouched = await failed({ approve: true });
+    expect(await next(untouched)).toMatchObject({ state: 'QUEUE', approval: { state: 'approved' } });
+    await sql`delete from posts`;
+    await setting(false);
+    const id = await failed({ approve: false });
+    await admin.client.send('PATCH', `/posts/${id}`, { content: 'other' });
+    expect(await next(id)).toMatchObject({ content: 'other', state: 'QUEUE', approval: null });
+  });
+});
