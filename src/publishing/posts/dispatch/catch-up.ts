@@ -51,9 +51,10 @@ export async function catchUp(
  * Posts of series that a stopped channel or a brake has held, and no payment holds; `are` says which, of the post `p`,
  * its channel `c` and the `policy` of its organization.
  */
-const stoppedInSeries = (sql: Sql, orgId: string, are: Fragment) => sql<(Overtaken & { now: Date })[]>`
+const stoppedInSeries = (sql: Sql, orgId: string, are: Fragment) => sql<(Overtaken & { choice: string; now: Date })[]>`
   with ${paymentPolicy(sql, orgId)}
-  select p.id, p.org_id as "orgId", p.recurrence, p.publish_date as "publishDate", p.version, now() as now
+  select p.id, p.org_id as "orgId", p.recurrence, p.publish_date as "publishDate", p.version, policy.choice,
+    now() as now
   from policy, channels c
   join posts p on p.org_id = c.org_id and p.channel_id = c.id
   where c.org_id = ${orgId}
@@ -65,7 +66,8 @@ const stoppedInSeries = (sql: Sql, orgId: string, are: Fragment) => sql<(Overtak
 /**
  * Moves posts of series that are more than a day late in a channel that is about to work again, whose row is locked: to
  * the latest date that has gone by, where that is less than a day ago, else to the next one. They would stay paused until
- * a person decides, and their series with them. Where what is late is dropped, a series goes on by itself.
+ * a person decides, and their series with them. Where what is late is dropped, the latest date that has gone by is, and
+ * the series goes on by itself.
  */
 export async function catchUpStopped(sql: Sql, orgId: string, channelId: string): Promise<void> {
   const late = await stoppedInSeries(
@@ -77,12 +79,14 @@ export async function catchUpStopped(sql: Sql, orgId: string, channelId: string)
       and (p.detail = 'paused' and p.deleted_at is null or ${returns(sql)})
       and not p.on_brake
       and not ${lacksRoom(sql)}
-      and policy.choice <> 'drop'
-      and coalesce(p.due_at, p.publish_date) < now() - ${PAST_MS}::float8 * interval '1 ms'`,
+      and coalesce(p.due_at, p.publish_date) < case policy.choice
+        when 'drop' then now()
+        else now() - ${PAST_MS}::float8 * interval '1 ms' end`,
   );
-  for (const { now, ...one } of late) {
-    const following = followingDate(one.recurrence!, one.publishDate, now, PAST_MS);
-    if (following) await moveTo(sql, one, following, queued(sql));
+  for (const { choice, now, ...one } of late) {
+    const isDropped = choice === 'drop';
+    const following = followingDate(one.recurrence!, one.publishDate, now, isDropped ? Infinity : PAST_MS);
+    if (following && (!isDropped || following.at <= now)) await moveTo(sql, one, following, queued(sql));
   }
 }
 

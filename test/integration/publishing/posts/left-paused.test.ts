@@ -330,6 +330,19 @@ describe('a post of a series that was more than a day late when its channel work
     expect(await backInTwoDays(await series(7))).toMatchObject({ state: 'ERROR', detail: 'missed' });
   });
 
+  test('is missed at the latest date that has gone by: the one after it is to come [S120, S135]', async () => {
+    await sql`update organizations set settings = settings || '{"reconnectPolicy":"drop"}' where id = ${ann.orgId}`;
+    const id = await series(1);
+    const missed = await backInTwoDays(id);
+    expect(missed).toMatchObject({ state: 'ERROR', detail: 'missed' });
+    expect([inMs(missed) > -DAY, inMs(missed) < -22 * HOUR]).toEqual([true, true]);
+    await routes.world.reconciler.sweep();
+    const [next] = await sql<{ id: string }[]>`
+      select id from posts where channel_id = ${channel} and id <> ${id} and root_post_id is null`;
+    expect(await read(next!.id)).toMatchObject({ state: 'QUEUE', detail: 'scheduled' });
+    expect(inMs(await read(next!.id))).toBeGreaterThan(0);
+  });
+
   test('comes back at a date to come with a channel that was deleted [S120, S136]', async () => {
     const id = await series(7);
     await ann.client.send('DELETE', `/integrations/${channel}`);
