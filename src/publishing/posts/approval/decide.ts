@@ -5,13 +5,14 @@ import {
   answer,
   channelsUpdated,
   type FoundThread,
+  isBehindSeries,
   lockedThread,
   outdated,
   runChange,
   runSeeing,
   type Target,
 } from '../authoring/thread.ts';
-import { checkDone, pastDate, REFUSALS } from '../authoring/verdict.ts';
+import { checkDone, pastDate, REFUSALS, seriesFault } from '../authoring/verdict.ts';
 import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
 import type { PostRow } from '../reading/row.ts';
@@ -41,6 +42,7 @@ export async function approvePost(deps: PostsDeps, orgId: string, postId: string
     await runChange(deps, async (sql) => {
       const found = await runSeeing(() => approve(sql, target, approved, deps.options.horizonMs));
       if (found?.verdict === 'too_old') throw pastDate('publishDate');
+      if (found?.verdict === 'ended') throw seriesFault('publishDate');
       if (found?.verdict !== 'done') return found;
       await writeDecision(sql, target, 'approved', approval);
       // its links were put off until it has a time
@@ -106,6 +108,7 @@ const approve = (sql: Sql, target: Target, { contentHash: seen, publishDate }: A
         when r.approval_state is distinct from 'awaiting' then 'not_awaiting'
         when ${overLimit(sql, 'r')} then 'over_limit' -- approved when the plan has room for it, as it is then
         when ${contentHash(sql, sql`thread`)} is distinct from ${seen ?? null} then 'changed'
+        when ${isBehindSeries(sql, sql`${date}::timestamptz`)} then 'ended'
         when c.disabled then 'disabled'
         when (${date !== null} or r.state = 'DRAFT')
           and coalesce(${date}::timestamptz, r.publish_date) < now() - interval '24 hours' then 'too_old'

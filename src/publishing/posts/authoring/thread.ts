@@ -120,6 +120,10 @@ export const lockedThread = (sql: Sql, { orgId, postId }: Target): Fragment => s
 export const outdated = (sql: Sql): Fragment =>
   sql`when (select version from target) <> (select version from thread where root_post_id is null) then ${OUTDATED}`;
 
+/** A date is behind the end of the rule by which the first item `r` recurs: the series would end without a word. */
+export const isBehindSeries = (sql: Sql, date: Fragment): Fragment =>
+  sql`(r.repeated_at is null and ${date} > (r.recurrence ->> 'until')::timestamptz)`;
+
 /**
  * The CTEs that lower the channel's next due time to that of the posts of `changed`; `earlier` has a row where the
  * reminder has to move.

@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { SignedUp } from '../../../support/worlds/app.ts';
-import { openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
+import { later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
 
 // What is changed of a post of a series, and what that means for those that follow.
 
 const routes = await openPostRoutes();
-const { db, app, world, ann, channel, schedule, read } = routes;
+const { db, app, world, ann, channel, schedule, made, read } = routes;
 const { sql } = db;
 afterAll(routes.close);
 beforeEach(() => sql`delete from posts`);
@@ -20,11 +20,27 @@ async function join(role: string): Promise<SignedUp> {
 const member = await join('member');
 const editor = await join('editor');
 const admin = await join('admin');
+const DAY = 24 * 3_600_000;
 const HELD = { state: 'DRAFT', detail: 'awaiting_approval' };
 
+const setting = async (approvalRequired: false | 'members' | 'all') =>
+  expect((await ann.client.put('/settings', { approvalRequired })).status).toBe(200);
+afterEach(() => setting(false));
+
+test('a post is not approved for a date behind the end of its series [S120, S121]', async () => {
+  await setting('all');
+  const until = later(3 * DAY);
+  const id = await made(schedule({ recurrence: { rrule: 'FREQ=DAILY', timezone: 'UTC', until } }));
+  const approve = (publishDate: string) => admin.client.post(`/posts/${id}/approve`, { publishDate });
+  expect((await approve(later(4 * DAY))).body).toMatchObject({
+    code: 'validation_failed',
+    errors: [{ field: 'publishDate', rule: 'no_dates' }],
+  });
+  expect(await read(id)).toMatchObject(HELD);
+  expect((await approve(until)).status).toBe(200);
+});
+
 describe('a failed post of a series whose next one is not made yet', () => {
-  const setting = async (approvalRequired: false | 'members' | 'all') =>
-    expect((await ann.client.put('/settings', { approvalRequired })).status).toBe(200);
   const fail = (id: string) => sql`
     update posts
     set state = 'ERROR', detail = null, error_kind = 'validation', due_at = null
@@ -48,8 +64,6 @@ describe('a failed post of a series whose next one is not made yet', () => {
     await setting('members');
     return id;
   }
-  afterEach(() => setting(false));
-
   test.each([
     ['was approved', true],
     ['was never asked about', false],

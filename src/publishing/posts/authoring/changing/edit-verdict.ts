@@ -4,7 +4,7 @@ import { post } from '../../row.ts';
 import { awaitsApproval, braked, neverCounted, overLimit } from '../../state.ts';
 import type { PostChange } from '../input.ts';
 import type { JudgedVersions } from '../judge.ts';
-import { outdated, type Target } from '../thread.ts';
+import { isBehindSeries, outdated, type Target } from '../thread.ts';
 import { labelsAfter } from './edited-labels.ts';
 import { settingsChange } from './edited-settings.ts';
 import { isLeftPaused } from './left-paused.ts';
@@ -35,8 +35,8 @@ export const verdictOfEdit = (sql: Sql, target: Target, change: JudgedEdit, isWh
         when r.on_brake and e.given ? 'group' and e."group" <> r.group_id then 'braked'
         when r.on_brake and e.given ? 'tagIds' and not ${braked(sql, labelsAfter(sql, 'r'))} then 'braked'
         when e.given ? 'recurrence' and t.repeated_at is not null then 'repeated'
-        when e.given ? 'publishDate' and not e.given ? 'recurrence' and r.repeated_at is null
-          and e."publishDate" > (r.recurrence ->> 'until')::timestamptz then 'ended'
+        when e.given ? 'publishDate' and not e.given ? 'recurrence'
+          and ${isBehindSeries(sql, sql`e."publishDate"`)} then 'ended'
         when ${status !== undefined} and (${overLimit(sql, 'r')} or ${neverCounted(sql, 'r')}) then 'over_limit'
         when ${status === 'schedule'} and c.disabled then 'disabled'
         when (
