@@ -40,6 +40,13 @@ const localBehind = (at: Date): string => new Date(at.getTime() + DAY).toISOStri
 const endOf = ({ until }: Recurrence, to: Date): Date =>
   until !== null && new Date(until) < to ? new Date(until) : to;
 
+/** Tells whether a post would end its series at this date; as the statement of an edit judges it, which knows no field. */
+export const isBehindEnd = (
+  { recurrence, repeatedAt }: { recurrence: Recurrence | null; repeatedAt: Date | null },
+  date: Date | undefined,
+): boolean =>
+  date !== undefined && repeatedAt === null && recurrence?.until != null && date > new Date(recurrence.until);
+
 /** The dates of a series after that of the post `publishDate`, at most `most` and none after `to`. */
 export function datesAfter(
   recurrence: Recurrence,

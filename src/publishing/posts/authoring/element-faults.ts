@@ -1,12 +1,12 @@
 import { AppError, invalidField } from '../../../platform/kernel/index.ts';
-import type { Recurrence } from '../recurrence.ts';
+import { isBehindEnd, type Recurrence } from '../recurrence.ts';
 import { tooLongAgo } from '../rules.ts';
 import type { CreateBody, ElementBody } from './body.ts';
 import type { ChannelSummary } from './channels.ts';
 import type { ElementFields, JudgedFiles } from './element-files.ts';
 import type { Existing } from './named.ts';
 import { asksRecurrence, wishedRecurrence } from './recurrence-wish.ts';
-import { pastDate, refusalOfEdit } from './verdict.ts';
+import { pastDate, REFUSALS, refusalOfEdit, seriesFault } from './verdict.ts';
 
 // What can be wrong with an element of a create body beside what its network says of its thread.
 
@@ -59,8 +59,9 @@ export function* checkChannel({ body: { type }, at, channel }: GivenElement): Ge
 }
 
 /** What keeps the element from editing the post that it names. */
-export function* checkRoot({ body, element, at, root }: GivenElement): Generator<AppError> {
-  const { type, date } = body;
+export function* checkRoot({ body, element, at, root, now }: GivenElement): Generator<AppError> {
+  const { type } = body;
+  const date = type === 'now' ? now : body.date;
   const field = `${at}.value.0.id`;
   if (!root) {
     if (type === 'update') yield invalidField(field, 'names no post of this organization', 'unknown_id');
@@ -74,6 +75,9 @@ export function* checkRoot({ body, element, at, root }: GivenElement): Generator
     yield invalidField(`${at}.integration.id`, 'the post belongs to another channel', 'other_channel');
   const refused = verdictOf(root, type !== 'update' || date !== undefined);
   if (refused) yield refusalOfEdit(refused, field);
+  if (!asksRecurrence(body)) {
+    if (isBehindEnd(root, date)) yield seriesFault('date');
+  } else if (root.repeatedAt !== null) yield REFUSALS.repeated();
 }
 
 /** What a change would be refused for as the post is now; the change looks again under its locks. */

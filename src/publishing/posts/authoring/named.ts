@@ -17,10 +17,13 @@ export interface Existing {
   publishDate: Date;
   /** Stands on first items. */
   approvalState: ReadColumns['approvalState'];
+  recurrence: ReadColumns['recurrence'];
+  repeatedAt: ReadColumns['repeatedAt'];
 }
 export const findExisting = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Existing[]> => sql<Existing[]>`
   select p.id, p.channel_id as "channelId", p.root_post_id as "rootPostId", p.state, p.detail,
-    ${inFlight(sql)} as "isInFlight", p.publish_date as "publishDate", p.approval_state as "approvalState"
+    ${inFlight(sql)} as "isInFlight", p.publish_date as "publishDate", p.approval_state as "approvalState",
+    p.recurrence, p.repeated_at as "repeatedAt"
   from posts p
   where p.org_id = ${orgId}
     and p.id = any(${[...ids]}::uuid[])

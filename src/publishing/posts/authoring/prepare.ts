@@ -2,7 +2,7 @@ import { invalidField } from '../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../deps.ts';
 import { getPost } from '../reading/find.ts';
 import type { PostRow } from '../reading/row.ts';
-import type { Recurrence } from '../recurrence.ts';
+import { isBehindEnd, type Recurrence } from '../recurrence.ts';
 import type { FilesField } from '../ports.ts';
 import type { NetworkRules } from '../channels-port.ts';
 import { post, type PostMedia } from '../row.ts';
@@ -48,7 +48,7 @@ export async function prepareEdit(
     checks.refuse(invalidField('thread', 'only the first post of a thread has one', 'not_root'));
   const wished = { inter, recurrence: rule, date: body.publishDate };
   const recurrence = await checks.settle(editedRecurrence(deps, userId, stored, wished));
-  if (recurrence === undefined && isBehindSeries(stored, body.publishDate)) checks.refuse(seriesFault('publishDate'));
+  if (recurrence === undefined && isBehindEnd(stored, body.publishDate)) checks.refuse(seriesFault('publishDate'));
   const channel = await channelOf(deps, orgId, stored.channelId);
   const rules = rulesOf(deps, channel);
   const shortLinks = shortensLinks(channel, undefined);
@@ -154,10 +154,6 @@ async function editedRecurrence(
   const zone = usesProfileZone(wished) ? (await deps.profiles.profile(userId)).timezone : 'UTC';
   return wishedRecurrence(wished, { at: wished.date ?? publishDate }, zone);
 }
-
-/** As the statement of an edit judges it, which knows no field. */
-const isBehindSeries = ({ recurrence, repeatedAt }: PostRow, date: Date | undefined): boolean =>
-  date !== undefined && repeatedAt === null && recurrence?.until != null && date > new Date(recurrence.until);
 
 /** Of settings that are merged, what is stored already was judged when it came. */
 async function checkFollowUpsOfEdit(

@@ -5,7 +5,7 @@ import { later, openPostRoutes } from '../../../support/worlds/publishing/post-r
 // What is changed of a post of a series, and what that means for those that follow.
 
 const routes = await openPostRoutes();
-const { db, app, world, ann, channel, schedule, made, read } = routes;
+const { db, app, world, ann, channel, schedule, create, made, read } = routes;
 const { sql } = db;
 afterAll(routes.close);
 beforeEach(() => sql`delete from posts`);
@@ -38,6 +38,29 @@ test('a post is not approved for a date behind the end of its series [S120, S121
   });
   expect(await read(id)).toMatchObject(HELD);
   expect((await approve(until)).status).toBe(200);
+});
+
+test('preflight refuses what would end a series, or change one that another post goes on with [S116, S120]', async () => {
+  const until = later(3 * DAY);
+  const id = await made(schedule({ recurrence: { rrule: 'FREQ=DAILY', timezone: 'UTC', until } }));
+  const edit = (more: object) => ({
+    type: 'update',
+    ...more,
+    posts: [{ integration: { id: channel }, value: [{ id, content: 'other' }] }],
+  });
+  const judged = async (more: object) => {
+    const [{ valid, issues }] = (await ann.client.post('/posts/preflight', edit(more))).body;
+    const { status, body } = await create(edit(more));
+    expect([valid, issues]).toEqual(status === 201 ? [true, []] : [false, body.errors]);
+    return status;
+  };
+  expect(await judged({ date: later(4 * DAY) })).toBe(400);
+  expect(await judged({ type: 'schedule', date: later(4 * DAY) })).toBe(400);
+  expect(await judged({ date: until })).toBe(201);
+  expect(await judged({ date: later(4 * DAY), recurrence: { rrule: 'FREQ=DAILY', timezone: 'UTC' } })).toBe(201);
+  await sql`update posts set repeated_at = now() where id = ${id}`;
+  expect(await judged({ inter: 2 })).toBe(409);
+  expect(await judged({ date: later(4 * DAY) })).toBe(201);
 });
 
 describe('a failed post of a series whose next one is not made yet', () => {
