@@ -31,7 +31,7 @@ const DAY = 86_400_000;
 const LAST = new Date(Date.UTC(9_000, 0));
 
 /** The local time of a post's date: another one than the rule named, once a person has changed the date. */
-const localOf = ({ local, timezone }: Recurrence, publishDate: Date): string =>
+export const localOfPost = ({ local, timezone }: Recurrence, publishDate: Date): string =>
   instantOfLocal(local, timezone).getTime() === publishDate.getTime() ? local : localTimeOf(publishDate, timezone);
 
 /** What local clocks show is less than a day away from what those of UTC show. */
@@ -55,7 +55,7 @@ export function datesAfter(
 ): SeriesDate[] {
   const { timezone, left } = recurrence;
   const end = endOf(recurrence, to);
-  const locals = localTimesAfter(recurrence, localOf(recurrence, publishDate), {
+  const locals = localTimesAfter(recurrence, localOfPost(recurrence, publishDate), {
     most: left === null ? most : Math.min(most, left - 1),
     last: localBehind(end),
   });
@@ -79,7 +79,7 @@ export function datesBetween(
   const [first, last] = [localBefore(from), localBehind(end)];
   // those of a series that ends after so many have to be counted
   const bounds = left === null ? { first, last, onLooked } : { last, most: left - 1, onLooked };
-  const all = localTimesAfter(recurrence, localOf(recurrence, publishDate), bounds);
+  const all = localTimesAfter(recurrence, localOfPost(recurrence, publishDate), bounds);
   const near = all.filter((local) => local >= first);
   return instantsOfLocals(near, timezone).filter((at) => at >= from && at <= end);
 }

@@ -30,7 +30,11 @@ export interface GivenElement {
 export function recurrenceOf({ body, root, profileZone, now }: GivenElement): Recurrence | undefined {
   if (!asksRecurrence(body)) return undefined;
   const at = body.type === 'now' ? now : (body.date ?? root?.publishDate ?? now);
-  return wishedRecurrence(body, { at, local: at === body.date ? body.local : undefined }, profileZone);
+  return wishedRecurrence(
+    body,
+    { at, local: at === body.date ? body.local : undefined, before: root?.recurrence },
+    profileZone,
+  );
 }
 
 /** A campaign is named once, for all elements. */

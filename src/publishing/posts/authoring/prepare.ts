@@ -139,7 +139,7 @@ async function editedTags(
 async function editedRecurrence(
   deps: Needs,
   userId: string,
-  { rootPostId, publishDate }: PostRow,
+  { rootPostId, publishDate, recurrence: before }: PostRow,
   wished: Pick<EditBody, 'inter' | 'recurrence'> & { date: Date | undefined },
 ): Promise<Recurrence | null | undefined> {
   const { inter, recurrence } = wished;
@@ -152,7 +152,7 @@ async function editedRecurrence(
     );
   if (!asksRecurrence(wished)) return null;
   const zone = usesProfileZone(wished) ? (await deps.profiles.profile(userId)).timezone : 'UTC';
-  return wishedRecurrence(wished, { at: wished.date ?? publishDate }, zone);
+  return wishedRecurrence(wished, { at: wished.date ?? publishDate, before }, zone);
 }
 
 /** Of settings that are merged, what is stored already was judged when it came. */

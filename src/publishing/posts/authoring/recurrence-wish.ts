@@ -8,7 +8,7 @@ import {
   parseRule,
   type RecurrenceRule,
 } from '../../../platform/kernel/index.ts';
-import { datesAfter, type Recurrence } from '../recurrence.ts';
+import { datesAfter, localOfPost, type Recurrence } from '../recurrence.ts';
 import { asLocalDate } from './dates.ts';
 
 const Rule = z
@@ -69,21 +69,23 @@ export const usesProfileZone = ({ inter, timezone }: Wished & { timezone?: strin
   Boolean(inter) && !timezone;
 
 /**
- * What a body asks for, for a post of this date; `local`: the date as it was written, by the clocks of `timezone`. With
- * `inter` the zone is `timezone`, else that of the profile of whoever writes it.
+ * What a body asks for, for a post of this date; `local`: the date as it was written, by the clocks of `timezone`;
+ * `before`: how the post recurs so far, whose hour stays where its clocks skip it on this day. With `inter` the zone is
+ * `timezone`, else that of the profile of whoever writes it.
  * @throws AppError `validation_failed` with the field, also for a rule that names no second date
  */
 export function wishedRecurrence(
   { inter, recurrence, timezone: zone }: Wished & { timezone?: string | undefined },
-  { at, local }: { at: Date; local?: string | undefined },
+  { at, local, before }: { at: Date; local?: string | undefined; before: Recurrence | null | undefined },
   profileZone: string,
 ): Recurrence {
   if (inter && recurrence?.rrule) throw invalidField('inter', 'does not go with recurrence', 'conflict');
   const timezone = recurrence?.timezone ?? zone ?? profileZone;
+  const localAsItIs = before?.timezone === timezone ? localOfPost(before, at) : localTimeOf(at, timezone);
   const wished: Recurrence = {
     days: recurrence?.rrule?.days ?? `FREQ=DAILY;INTERVAL=${inter}`,
     timezone,
-    local: local !== undefined && (zone ?? 'UTC') === timezone ? local : localTimeOf(at, timezone),
+    local: local !== undefined && (zone ?? 'UTC') === timezone ? local : localAsItIs,
     until: untilOf(recurrence, timezone)?.toISOString() ?? null,
     left: recurrence?.rrule?.count ?? null,
     inter: inter || null,

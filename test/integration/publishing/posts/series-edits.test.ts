@@ -40,6 +40,22 @@ test('a post is not approved for a date behind the end of its series [S120, S121
   expect((await approve(until)).status).toBe(200);
 });
 
+test('another rule keeps the hour that the clocks skip at the date of the post, in its zone alone [S104, S120]', async () => {
+  const rule = (interval: number, timezone = 'Europe/Berlin') => ({
+    recurrence: { rrule: `FREQ=DAILY;INTERVAL=${interval}`, timezone },
+  });
+  const dates = async (id: string) => (await ann.client.get(`/posts/${id}/occurrences`)).body.slice(0, 2);
+  const id = await made(schedule({ date: '2035-03-25T02:30:00', timezone: 'Europe/Berlin', ...rule(1) }));
+  expect(await dates(id)).toEqual(['2035-03-25T01:30:00.000Z', '2035-03-26T00:30:00.000Z']);
+  await ann.client.send('PATCH', `/posts/${id}`, rule(2));
+  expect(await dates(id)).toEqual(['2035-03-25T01:30:00.000Z', '2035-03-27T00:30:00.000Z']);
+  const body = schedule({ type: 'update', date: undefined, ...rule(3) });
+  await create({ ...body, posts: [{ integration: { id: channel }, value: [{ id, content: 'other' }] }] });
+  expect(await dates(id)).toEqual(['2035-03-25T01:30:00.000Z', '2035-03-28T00:30:00.000Z']);
+  await ann.client.send('PATCH', `/posts/${id}`, rule(2, 'UTC'));
+  expect(await dates(id)).toEqual(['2035-03-25T01:30:00.000Z', '2035-03-27T01:30:00.000Z']);
+});
+
 test('preflight refuses what would end a series, or change one that another post goes on with [S116, S120]', async () => {
   const until = later(3 * DAY);
   const id = await made(schedule({ recurrence: { rrule: 'FREQ=DAILY', timezone: 'UTC', until } }));
