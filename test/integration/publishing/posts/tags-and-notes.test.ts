@@ -162,6 +162,32 @@ describe('review notes', () => {
     expect(await db.sql`select from post_notes where post_id = ${id}`).toHaveLength(500);
   });
 
+  test('stay with an item whose thread is replaced, as do its timeline and its versions [S122, S109, S117]', async () => {
+    const value = ['one', 'two', 'three'].map((content) => ({ content }));
+    const id = await made(schedule({ posts: [{ integration: { id: channel }, value }] }));
+    const [two, three] = (await read(id)).thread;
+    const comments = `/posts/${three.id}/comments`;
+    await ann.client.post(comments, { content: 'A typo' });
+    const thread = [{ id: three.id, content: 'three, mended' }, { content: 'new' }];
+    expect((await ann.client.put(`/posts/${id}`, { thread })).status).toBe(200);
+    const update = (items: object[]) => ({
+      type: 'update',
+      posts: [{ integration: { id: channel }, value: [{ id, content: 'one' }, ...items] }],
+    });
+    expect((await create(update([{ content: 'first' }, { id: three.id, content: 'last' }]))).status).toBe(201);
+    const shown = await read(id);
+    const [first, last] = shown.thread;
+    expect([first.content, last]).toEqual([
+      'first',
+      { ...three, content: 'last', parentPostId: first.id, version: expect.any(Number), updatedAt: last.updatedAt },
+    ]);
+    expect((await ann.client.get(comments)).body).toMatchObject([{ content: 'A typo' }]);
+    expect((await ann.client.get(`/posts/${three.id}/timeline`)).body.items[0]).toMatchObject({ kind: 'created' });
+    expect((await ann.client.get(`/posts/${two.id}`)).status).toBe(404);
+    const stale = await ann.client.send('PATCH', `/posts/${three.id}`, { content: 'x' }, { 'if-match': '"1"' });
+    expect(stale.status).toBe(409);
+  });
+
   test('go with their post, and stay under a deleted user when their writer goes [S122]', async () => {
     const id = await made();
     const bob = await memberOf('editor');
