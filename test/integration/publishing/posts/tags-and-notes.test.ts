@@ -183,6 +183,9 @@ describe('review notes', () => {
     ]);
     expect((await ann.client.get(comments)).body).toMatchObject([{ content: 'A typo' }]);
     expect((await ann.client.get(`/posts/${three.id}/timeline`)).body.items[0]).toMatchObject({ kind: 'created' });
+    expect((await ann.client.get(`/posts/${first.id}/timeline`)).body.items).toMatchObject([
+      { kind: 'created', data: { publishDate: shown.publishDate } },
+    ]);
     expect((await ann.client.get(`/posts/${two.id}`)).status).toBe(404);
     const stale = await ann.client.send('PATCH', `/posts/${three.id}`, { content: 'x' }, { 'if-match': '"1"' });
     expect(stale.status).toBe(409);

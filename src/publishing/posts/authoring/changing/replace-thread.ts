@@ -1,4 +1,5 @@
 import type { Sql } from '../../../../platform/db/index.ts';
+import { insertTimeline, moment } from '../../journal.ts';
 import { post } from '../../row.ts';
 import type { PostChange } from '../input.ts';
 import type { Target } from '../thread.ts';
@@ -25,24 +26,32 @@ export async function replaceThread(
 const putItems = (sql: Sql, { orgId, postId }: Target, items: NonNullable<PostChange['thread']>) => {
   const rows = items.map((item, n) => ({ ...item, n, parentPostId: items[n - 1]?.id ?? postId }));
   return sql`
-    insert into posts as p (
-      ${post.names(sql, 'item')}, org_id, channel_id, group_id, root_post_id, state, detail, on_brake, content_clean,
-      settings, publish_date, tag_ids, creation_method, created_by
-    )
-    select ${post.values(sql, 'item', 'i')}, r.org_id, r.channel_id, r.group_id, r.id, r.state,
-      case r.detail when 'retrying' then 'scheduled' else r.detail end, r.on_brake, true,
-      r.settings, r.publish_date, r.tag_ids, r.creation_method, r.created_by
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (n int, ${post.record(sql, 'item')}), posts r
-    where r.org_id = ${orgId}
-      and r.id = ${postId}
-    order by i.n
-    on conflict (id) do update
-    set parent_post_id = excluded.parent_post_id, content = excluded.content, media = excluded.media,
-      delay_minutes = excluded.delay_minutes, group_id = excluded.group_id, state = excluded.state,
-      detail = excluded.detail, on_brake = excluded.on_brake, content_clean = true, settings = excluded.settings,
-      publish_date = excluded.publish_date, tag_ids = excluded.tag_ids, due_at = null, error_kind = null, error = null,
-      saved = null, preparation = null, prepare_at = null, -- what the network was given for the item as it was
-      seq = default, version = p.version + 1, updated_at = now(), deleted_at = null
-    where p.org_id = excluded.org_id
-      and p.root_post_id = excluded.root_post_id`;
+    with put as (
+      insert into posts as p (
+        ${post.names(sql, 'item')}, org_id, channel_id, group_id, root_post_id, state, detail, on_brake, content_clean,
+        settings, publish_date, tag_ids, creation_method, created_by
+      )
+      select ${post.values(sql, 'item', 'i')}, r.org_id, r.channel_id, r.group_id, r.id, r.state,
+        case r.detail when 'retrying' then 'scheduled' else r.detail end, r.on_brake, true,
+        r.settings, r.publish_date, r.tag_ids, r.creation_method, r.created_by
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (n int, ${post.record(sql, 'item')}), posts r
+      where r.org_id = ${orgId}
+        and r.id = ${postId}
+      order by i.n
+      on conflict (id) do update
+      set parent_post_id = excluded.parent_post_id, content = excluded.content, media = excluded.media,
+        delay_minutes = excluded.delay_minutes, group_id = excluded.group_id, state = excluded.state,
+        detail = excluded.detail, on_brake = excluded.on_brake, content_clean = true, settings = excluded.settings,
+        publish_date = excluded.publish_date, tag_ids = excluded.tag_ids, due_at = null, error_kind = null, error = null,
+        saved = null, preparation = null, prepare_at = null, -- what the network was given for the item as it was
+        seq = default, version = p.version + 1, updated_at = now(), deleted_at = null
+      where p.org_id = excluded.org_id
+        and p.root_post_id = excluded.root_post_id
+      returning p.id, p.org_id, p.version, p.publish_date
+    ) ${insertTimeline(sql, {
+      from: sql`put where version = 1`,
+      kind: 'created',
+      message: 'Added to its thread',
+      data: sql`jsonb_build_object('publishDate', ${moment(sql, sql`publish_date`)})`,
+    })}`;
 };
