@@ -70,7 +70,8 @@ export async function prepareEdit(
     media,
     delayMinutes: delay,
   }));
-  const isJudged = stored.state === 'QUEUE' || stored.detail === 'awaiting_approval';
+  // a failed one, too: a retry sends what it is then
+  const isJudged = ['QUEUE', 'ERROR'].includes(stored.state) || stored.detail === 'awaiting_approval';
   if (isJudged) {
     const items = itemsAfter(rows, { content: body.content, media: image, thread });
     await checks.settle(judgeThread(deps, orgId, { rules, channel, settings, settingsAt: 'settings', items }));

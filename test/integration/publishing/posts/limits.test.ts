@@ -86,6 +86,22 @@ describe('limits by the type of a post', () => {
   });
 });
 
+test('an edit of a failed post is judged, whichever way it comes: a retry sends what it is then [S108, S109]', async () => {
+  const id = await made(post([{ content: 'one' }, { content: 'two' }]));
+  await db.sql`
+    update posts set state = 'ERROR', detail = null, error_kind = 'validation', due_at = null
+    where id = ${id} or root_post_id = ${id}`;
+  const long = 'x'.repeat(21);
+  const [item] = (await read(id)).thread;
+  const update = { type: 'update', posts: [{ integration: { id: channel }, value: [{ id, content: long }] }] };
+  expect((await create(update)).body.code).toBe('invalid_content');
+  expect(await edit(id, { content: long })).toEqual([400, 'invalid_content', 'content']);
+  expect(await edit(id, { thread: [{ content: long }] })).toEqual([400, 'invalid_content', 'thread.0.content']);
+  expect(await edit(item.id, { content: long })).toEqual([400, 'invalid_content', 'content']);
+  expect(await edit(id, { content: 'other', publishDate: '2020-01-01' })).toBe(200); // it is not sent at that
+  expect(await read(id)).toMatchObject({ state: 'ERROR', content: 'other' });
+});
+
 test('later items that are comments have the length of a comment, and none of the limits of a type [S108]', async () => {
   const comment = { once: 'at-most-once', limits: { text: 5 }, send: async () => ({ id: 'c', url: '' }) } as const;
   const typed: Limits = {
