@@ -79,6 +79,7 @@ export function* checkRoot({ body, element, at, root, now }: GivenElement): Gene
     yield invalidField(`${at}.integration.id`, 'the post belongs to another channel', 'other_channel');
   const refused = verdictOf(root, type !== 'update' || date !== undefined);
   if (refused) yield refusalOfEdit(refused, field);
+  if (leavesBrake(body, element, root)) yield refusalOfEdit('braked', `${at}.group`);
   if (!asksRecurrence(body)) {
     if (isBehindEnd(root, date)) yield seriesFault('date');
   } else if (root.repeatedAt !== null) yield REFUSALS.repeated();
@@ -92,6 +93,14 @@ function verdictOf(
   if (state === 'PUBLISHED') return 'published';
   if (isInFlight) return 'in_flight';
   return state === 'ERROR' && detail === 'unconfirmed' && isMoved ? 'undecided' : undefined;
+}
+
+/** Whether another group lets the post out of the brake that holds it; where tags come with it, the change knows. */
+function leavesBrake({ tags, campaignId }: CreateBody, { group }: ElementBody, root: Existing): boolean {
+  if (root.brakes === null || group === undefined || group === root.group || tags.length > 0 || campaignId)
+    return false;
+  const labels = ['org', 'channel', `campaign:${group}`, ...root.tagIds];
+  return !root.brakes.some((mark) => labels.includes(mark));
 }
 
 /** 400 for a date that is too long ago to be meant (S104). */

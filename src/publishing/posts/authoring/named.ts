@@ -19,12 +19,18 @@ export interface Existing {
   approvalState: ReadColumns['approvalState'];
   recurrence: ReadColumns['recurrence'];
   repeatedAt: ReadColumns['repeatedAt'];
+  group: string;
+  tagIds: string[];
+  /** The marks of its channel, while a brake holds it. */
+  brakes: string[] | null;
 }
 export const findExisting = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Existing[]> => sql<Existing[]>`
   select p.id, p.channel_id as "channelId", p.root_post_id as "rootPostId", p.state, p.detail,
     ${inFlight(sql)} as "isInFlight", p.publish_date as "publishDate", p.approval_state as "approvalState",
-    p.recurrence, p.repeated_at as "repeatedAt"
+    p.recurrence, p.repeated_at as "repeatedAt", p.group_id as "group", p.tag_ids as "tagIds",
+    case when p.on_brake then c.brakes end as brakes
   from posts p
+  join channels c on c.id = p.channel_id and c.org_id = p.org_id
   where p.org_id = ${orgId}
     and p.id = any(${[...ids]}::uuid[])
     and p.deleted_at is null`;

@@ -42,7 +42,7 @@ export const seriesFault = (field: string): AppError =>
   invalidField(field, 'is behind the end (until) of its series: change recurrence, too', 'no_dates');
 
 /** Why the post of this field cannot be changed now. */
-export function refusalOfEdit(verdict: 'published' | 'in_flight' | 'undecided', field: string): AppError {
+export function refusalOfEdit(verdict: 'published' | 'in_flight' | 'undecided' | 'braked', field: string): AppError {
   const { code, message } = REFUSALS[verdict]();
   return new AppError(code, message, { errors: [{ field, message, rule: code }] });
 }

@@ -97,6 +97,33 @@ describe('POST /posts/pause', () => {
     );
   });
 
+  test('another group is refused where that lets a post out of its brake, and only there; preflight says so [S123, S116]', async () => {
+    const id = await made();
+    const edit = (group: string) => ({
+      type: 'update',
+      posts: [element(channel, '', { value: [{ id, content: 'x' }], group })],
+    });
+    const judged = async (group: string) => {
+      const [{ valid, issues }] = (await ann.client.post('/posts/preflight', edit(group))).body;
+      const { status, body } = await ann.client.post('/posts', edit(group));
+      expect([valid, issues]).toEqual(status === 201 ? [true, []] : [false, body.errors]);
+      return status;
+    };
+    await set('pause', { scope: 'org' });
+    expect(await judged('first')).toBe(201);
+    await set('pause', { scope: 'campaign', id: 'first' });
+    await set('resume', { scope: 'org' });
+    expect(await read(id)).toMatchObject({ detail: 'paused' });
+    expect([await judged('second'), await judged('first')]).toEqual([409, 201]);
+    const other = await made(schedule({ posts: [element(second, 'y', { group: 'second' })] }));
+    await set('pause', { scope: 'campaign', id: 'second' });
+    expect(await judged('second')).toBe(201); // that one holds it
+    await set('resume', { scope: 'campaign', id: 'first' });
+    expect([await detail(id), await detail(other)]).toEqual(['paused', 'paused']);
+    await set('resume', { scope: 'campaign', id: 'second' });
+    expect([await detail(id), await detail(other)]).toEqual(['scheduled', 'scheduled']);
+  });
+
   test('a channel that is connected under a brake begins with it, and one that works again keeps it [S123]', async () => {
     const sick = await connect(ann.orgId, 'Sick', { refreshNeeded: true });
     const id = await made(schedule({ posts: [element(sick)] }));

@@ -32,8 +32,9 @@ export const verdictOfEdit = (sql: Sql, target: Target, change: JudgedEdit, isWh
         when t.state = 'PUBLISHED' or ${isWhole} and r.state = 'PUBLISHED' and not ${letsGoOn(sql, change)} then 'published'
         when (t.undecided or r.undecided) and (${status !== undefined} or e.given ? 'publishDate') then 'undecided'
         when ${version ?? null}::int <> t.version then 'stale'
-        when r.on_brake and e.given ? 'group' and e."group" <> r.group_id then 'braked'
-        when r.on_brake and e.given ? 'tagIds' and not ${braked(sql, labelsAfter(sql, 'r'))} then 'braked'
+        when r.on_brake
+          and (e.given ? 'tagIds' or e.given ? 'group' and e."group" <> r.group_id)
+          and not ${braked(sql, labelsAfter(sql, 'r'))} then 'braked'
         when e.given ? 'recurrence' and t.repeated_at is not null then 'repeated'
         when e.given ? 'publishDate' and not e.given ? 'recurrence'
           and ${isBehindSeries(sql, sql`e."publishDate"`)} then 'ended'
