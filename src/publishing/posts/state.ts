@@ -141,6 +141,14 @@ export const labelsOf = (sql: Sql, alias = 'p'): Labels => ({
 export const braked = (sql: Sql, { group, tags }: Labels): Fragment =>
   sql`(c.brakes <> '{}' and c.brakes && (array['org', 'channel', 'campaign:' || ${group}] || ${tags}::text[]))`;
 
+/** The marks of a channel that hold a post with these labels, as `braked` has them. */
+export const marksOf = (group: string, tags: readonly string[]): string[] => [
+  'org',
+  'channel',
+  `campaign:${group}`,
+  ...tags,
+];
+
 /** An operator has disabled the organization of the channel `c` (S211). */
 export const orgIsDisabled = (sql: Sql): Fragment =>
   sql`exists (select from organizations o where o.id = c.org_id and o.disabled_at is not null)`;

@@ -1,6 +1,7 @@
 import { AppError, invalidField } from '../../../platform/kernel/index.ts';
 import { isBehindEnd, type Recurrence } from '../recurrence.ts';
 import { tooLongAgo } from '../rules.ts';
+import { marksOf } from '../state.ts';
 import type { CreateBody, ElementBody } from './body.ts';
 import type { ChannelSummary } from './channels.ts';
 import type { ElementFields, JudgedFiles } from './element-files.ts';
@@ -99,8 +100,8 @@ function verdictOf(
 function leavesBrake({ tags, campaignId }: CreateBody, { group }: ElementBody, root: Existing): boolean {
   if (root.brakes === null || group === undefined || group === root.group || tags.length > 0 || campaignId)
     return false;
-  const labels = ['org', 'channel', `campaign:${group}`, ...root.tagIds];
-  return !root.brakes.some((mark) => labels.includes(mark));
+  const marks = marksOf(group, root.tagIds);
+  return !root.brakes.some((mark) => marks.includes(mark));
 }
 
 /** 400 for a date that is too long ago to be meant (S104). */
