@@ -17,6 +17,7 @@ const BOUNDARIES = 'test/contract/boundaries.test.ts';
 /** `npm test` runs all of them; `npm test -- --selectProjects unit` chooses. */
 export default {
   testTimeout: 60_000,
+  testSequencer: '<rootDir>/test/support/runner/sequencer.ts',
   // a worker keeps what its files left behind
   workerIdleMemoryLimit: '1GB',
   projects: [
