@@ -97,3 +97,15 @@ test('a network without a form of its own takes an id without spaces and paths [
     expect(await name(id, wrong)).toMatchObject({ status: 400, body: { errors: [{ field: 'releaseId' }] } });
   expect((await name(id, 'C1/1795427940.000247')).status).toBe(200);
 });
+
+test('an item is named behind a post that is out, and not ahead of it [S118]', async () => {
+  const integration = { id: await connected('fake', 'thread') };
+  const id = await made(schedule({ posts: [{ integration, value: [{ content: 'one' }, { content: 'two' }] }] }));
+  await db.sql`
+    update posts set state = 'ERROR', detail = null, error_kind = 'validation', due_at = null
+    where id = ${id} or root_post_id = ${id}`;
+  const [item] = (await read(id)).thread;
+  expect([(await name(item.id, 'two')).status, (await read(item.id)).state]).toEqual([409, 'ERROR']);
+  await db.sql`update posts set state = 'PUBLISHED', release_id = 'one' where id = ${id}`;
+  expect([(await name(item.id, 'two')).status, (await read(item.id)).state]).toEqual([200, 'PUBLISHED']);
+});

@@ -108,6 +108,7 @@ const releaseVerdict = (sql: Sql, { orgId }: Target, by: PostAuthor | undefined)
       select case
         ${outdated(sql)}
         when t.id is null then 'not_found'
+        when exists (select from thread b where b.id = t.parent_post_id and b.state <> 'PUBLISHED') then 'not_failed'
         when t.state = 'ERROR'
           or t.state = 'QUEUE' and t.detail = 'unconfirmed'
           or t.state = 'PUBLISHED' and coalesce(t.release_id, '') = '' then 'done'
