@@ -105,7 +105,8 @@ const approve = (sql: Sql, target: Target, { contentHash: seen, publishDate }: A
       select case
         ${outdated(sql)}
         when t.id is null then 'not_found'
-        when r.approval_state is distinct from 'awaiting' then 'not_awaiting'
+        -- what waits behind a post that is out was deleted with its channel, and comes back with it
+        when r.approval_state is distinct from 'awaiting' or c.deleted_at is not null then 'not_awaiting'
         when ${overLimit(sql, 'r')} then 'over_limit' -- approved when the plan has room for it, as it is then
         when ${contentHash(sql, sql`thread`)} is distinct from ${seen ?? null} then 'changed'
         when ${isBehindSeries(sql, sql`${date}::timestamptz`)} then 'ended'
@@ -145,7 +146,8 @@ const reject = (sql: Sql, target: Target) => sql<FoundThread[]>`
       select case
         ${outdated(sql)}
         when t.id is null then 'not_found'
-        when r.approval_state is distinct from 'awaiting' then 'not_awaiting'
+        -- what waits behind a post that is out was deleted with its channel, and comes back with it
+        when r.approval_state is distinct from 'awaiting' or c.deleted_at is not null then 'not_awaiting'
         when ${overLimit(sql, 'r')} then 'over_limit' -- approved when the plan has room for it, as it is then
         else 'done'
       end as verdict${located(sql)}

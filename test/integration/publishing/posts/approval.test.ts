@@ -240,6 +240,19 @@ describe('POST /posts/:id/approve', () => {
     await published(item.id);
   });
 
+  test('of what goes on behind a release waits while its channel is deleted with that [S121, S136]', async () => {
+    const { id, item } = await releasedByMember();
+    await db.sql`update posts set deleted_at = now() where id = ${item.id}`;
+    await db.sql`update channels set deleted_at = now() where id = ${channel}`;
+    expect((await admin.client.post(`/posts/${id}/reject`, { reason: 'no' })).status).toBe(409);
+    expect((await approve(id)).status).toBeGreaterThanOrEqual(400);
+    await db.sql`update posts set deleted_at = null where id = ${item.id}`;
+    await db.sql`update channels set deleted_at = null where id = ${channel}`;
+    expect(await read(id)).toMatchObject({ approval: { state: 'awaiting' }, thread: [HELD] });
+    expect((await approve(id)).status).toBe(200);
+    await published(item.id);
+  });
+
   test('judges content and input before anything is stored [S121, S108]', async () => {
     await setting('members');
     const id = await make(member.client);
