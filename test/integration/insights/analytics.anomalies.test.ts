@@ -171,6 +171,33 @@ describe('one fact of an organization and day', () => {
     await collectWith();
     expect(await anomaliesOf(orgId)).toEqual([]);
   });
+
+  test('is not told of a derived value behind days in which nobody asked for the channel [AN1]', async () => {
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const postId = await seedPost(db.sql, { orgId, channelId, ago: 20 });
+    // it was disabled, or deleted, for eight days: no run had it, so none noted a gap
+    const known = Object.fromEntries(Object.entries(usual(10)).filter(([ago]) => Number(ago) > 9));
+    await seedDays(db.sql, { orgId, channelId, metric: 'likes', values: known, derived: true });
+    await seedCounts(db.sql, { orgId, channelId, postId }, { 10: { likes: 100 } });
+    told.counts = () => ({ likes: 190 });
+    await collectWith();
+    expect(
+      await db.sql`select value from analytics_days where channel_id = ${channelId} and date = ${YESTERDAY}`,
+    ).toEqual([{ value: 90 }]);
+    expect(await anomaliesOf(orgId)).toEqual([]);
+  });
+
+  test('has a derived value of posts of that day alone, however long nothing was published before', async () => {
+    const { orgId, channelId } = await seedOrg(db.sql);
+    const known = Object.fromEntries(Object.entries(usual(10)).filter(([ago]) => Number(ago) > 9));
+    const old = await seedPost(db.sql, { orgId, channelId, ago: 45 });
+    await seedDays(db.sql, { orgId, channelId, metric: 'likes', values: known, derived: true });
+    await seedCounts(db.sql, { orgId, channelId, postId: old }, { 16: { likes: 100 } });
+    await seedPost(db.sql, { orgId, channelId, ago: 1 });
+    told.counts = () => ({ likes: 90 });
+    await collectWith();
+    expect(await anomaliesOf(orgId)).toMatchObject([[{ metric: 'likes', value: 90 }]]);
+  });
 });
 
 describe('ANALYTICS_ANOMALY_COOLDOWN_DAYS', () => {

@@ -1,4 +1,4 @@
-import type { Sql } from '../../../platform/db/index.ts';
+import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import type { Deviation } from './anomaly.ts';
 import type { DayRange } from '../days.ts';
 import { growthOf, isGrowthOfDay, joinBefore } from './snapshot-store.ts';
@@ -24,7 +24,30 @@ export const findChannelIds = async (sql: Sql, orgId: string): Promise<string[]>
     ({ id }) => id,
   );
 
-/** The days of channels that can be compared: what posts gained since before a gap is more than a day. */
+/** The channel of the day `d` was not read on the day before it, though posts that were read on `d` were out by then. */
+const isLateGrowth = (sql: Sql): Fragment => sql`(
+        not exists (
+          select
+          from analytics_post_days e
+          where e.org_id = d.org_id
+            and e.channel_id = d.channel_id
+            and e.date = d.date - 1
+        )
+        and exists (
+          select
+          from analytics_post_days n
+          join posts p on p.id = n.post_id and p.org_id = n.org_id
+          where n.org_id = d.org_id
+            and n.channel_id = d.channel_id
+            and n.date = d.date
+            and p.published_at < d.date::timestamp at time zone 'UTC'
+        )
+      )`;
+
+/**
+ * The days of channels that can be compared: what posts gained since before a gap is more than a day. No gap is noted
+ * of days on which the channel was disabled or deleted, or nothing was collected at all.
+ */
 export const findSeries = (
   sql: Sql,
   { orgId, channelIds }: { orgId: string; channelIds: readonly string[] },
@@ -38,12 +61,15 @@ export const findSeries = (
     and d.date between ${from}::date and ${to}::date
     and not (
       d.derived
-      and exists (
-        select
-        from analytics_gaps g
-        where g.org_id = d.org_id
-          and g.channel_id = d.channel_id
-          and g.date = d.date - 1
+      and (
+        exists (
+          select
+          from analytics_gaps g
+          where g.org_id = d.org_id
+            and g.channel_id = d.channel_id
+            and g.date = d.date - 1
+        )
+        or ${isLateGrowth(sql)}
       )
     )`;
 
