@@ -119,10 +119,12 @@ export const forgetMonths = (sql: Sql) =>
 
 /**
  * Without billing nobody owes anything; where it is on again, an org that has not paid is as it was with the next
- * sweep.
+ * sweep, while it has its subscription.
  */
-export const forgetLapses = (sql: Sql) =>
-  sql`update subscriptions /* all orgs */ set lapsed = false, grace_due_at = grace_period_end where lapsed`;
+export async function forgetLapses(sql: Sql): Promise<void> {
+  await sql`update subscriptions /* all orgs */ set lapsed = false, grace_due_at = grace_period_end where lapsed`;
+  await sql`update organizations /* all orgs */ set unpaid_since = null where unpaid_since is not null`;
+}
 
 /** A channel counts while it can publish. */
 const counts = (sql: Sql) => sql`deleted_at is null and not disabled and not refresh_needed`;

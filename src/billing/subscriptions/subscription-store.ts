@@ -87,15 +87,15 @@ export interface PlanState {
 }
 /**
  * The org's only row: made, or turned into this; what is anchored at its making stays. The org has had its trial then
- * (BI13).
+ * (BI13), and owes nothing of a plan that ended before.
  */
 export async function savePlan(sql: Sql, orgId: string, plan: PlanState): Promise<void> {
   await sql`
     with tried as (
       update organizations
-      set allow_trial = false
+      set allow_trial = false, unpaid_since = null
       where id = ${orgId}
-        and allow_trial
+        and (allow_trial or unpaid_since is not null)
     )
     insert into subscriptions (id, org_id, tier, period, identifier, processor_id, total_channels, pending_tier,
       pending_from, is_lifetime, is_trial, trial_ends_at, cancel_at, current_period_end)
@@ -110,9 +110,19 @@ export async function savePlan(sql: Sql, orgId: string, plan: PlanState): Promis
       current_period_end = excluded.current_period_end, updated_at = now()`;
 }
 
-/** Hard-deletes the row (BI28). */
+/** Hard-deletes the row (BI28). What was queued before it lapsed waits for a payment all the same (S80). */
 export async function dropPlan(sql: Sql, orgId: string): Promise<void> {
-  await sql`delete from subscriptions where org_id = ${orgId}`;
+  await sql`
+    with ended as (
+      delete from subscriptions
+      where org_id = ${orgId}
+      returning org_id, lapsed, grace_period_end
+    )
+    update organizations o
+    set unpaid_since = e.grace_period_end
+    from ended e
+    where o.id = e.org_id
+      and e.lapsed`;
 }
 
 /** The `extra*` columns from the packs that run (BI55). */

@@ -53,14 +53,14 @@ export const dropPosts = (sql: Sql, message: string): Fragment => sql`
 
 // A post that waited in a stopped channel and is late: up to 24 h it is published (`publish`), else a person decides
 // (`ask`: it stays paused), or it is given up (`drop`). S135. What an org had queued when its grace period ended unpaid
-// waits for the payment, whatever is done to its channels (S80).
+// waits for the payment, whatever is done to its channels, also once its subscription was given up (S80).
 export const paymentPolicy = (sql: Sql, orgId: string): Fragment => sql`
   policy as (
     select choice,
       case choice when 'publish' then now() - interval '24 hours' else now() end as horizon,
-      (select grace_period_end from subscriptions where org_id = ${orgId} and lapsed) as unpaid_since
+      coalesce((select grace_period_end from subscriptions where org_id = ${orgId} and lapsed), given_up) as unpaid_since
     from (
-      select coalesce(settings->>'reconnectPolicy', 'publish') as choice
+      select coalesce(settings->>'reconnectPolicy', 'publish') as choice, unpaid_since as given_up
       from organizations
       where id = ${orgId}
     ) o

@@ -208,6 +208,25 @@ describe('a failed payment', () => {
     expect(await state(ann.orgId)).toMatchObject({ due: 1, posts: { scheduled: 1 } });
   });
 
+  test('keeps the posts paused whatever is done to their channels once the processor has given up, until a plan is paid [S80]', async () => {
+    const { ann, remote, fail } = await owing();
+    const [id] = await channels(ann.orgId, 1);
+    const startAgain = async () => {
+      await disable(world.sql, ann.orgId, id!);
+      await enable(world.sql, startingWith(world.app.context.billing), ann.orgId, id!);
+      return state(ann.orgId);
+    };
+    await fail();
+    await pass(ann, 7);
+    expect(await startAgain()).toMatchObject({ due: 0, posts: { paused: 1 } });
+    world.processor.end(remote.id);
+    await world.deliverAll();
+    expect(await startAgain()).toMatchObject({ due: 0, posts: { paused: 1 } });
+    await world.buy(ann, 'STARTER');
+    expect(await state(ann.orgId)).toMatchObject({ due: 1, posts: { scheduled: 1 } });
+    expect(await startAgain()).toMatchObject({ due: 1, posts: { scheduled: 1 } });
+  });
+
   test('has no effect while billing is off, and applies again when it is on [BI2, S80]', async () => {
     const { ann, fail } = await owing();
     const [id] = await channels(ann.orgId, 1);
