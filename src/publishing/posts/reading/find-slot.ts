@@ -15,14 +15,10 @@ export async function findSlot(
   channelId?: string,
 ): Promise<Date> {
   if (channelId !== undefined && !(await hasChannel(sql, orgId, channelId))) throw notFound('Integration not found');
-  const times = await findPostingTimes(sql, orgId, channelId);
-  if (times?.minutes.length === 0)
+  const { minutes, timezone } = await findPostingTimes(sql, orgId, channelId);
+  if (minutes.length === 0)
     throw new AppError('conflict', 'No posting times are set: set some for a channel, or choose a date');
-  const slots = slotsOf({
-    minutes: times?.minutes ?? DEFAULT_TIMES,
-    timezone: times?.timezone ?? 'UTC',
-    now: clock.now(),
-  });
+  const slots = slotsOf({ minutes, timezone, now: clock.now() });
   for (let some = take(slots); some.length > 0; some = take(slots)) {
     const free = await findFreeMinutes(sql, orgId, some, channelId);
     const [slot] = await withoutOccurrences(sql, orgId, free, channelId);
@@ -45,14 +41,14 @@ const hasChannel = async (sql: Sql, orgId: string, channelId: string): Promise<b
   (await sql`select 1 from channels where org_id = ${orgId} and id = ${channelId} and deleted_at is null`).length > 0;
 
 /**
- * Posting times, in minutes after midnight, of the channels that can be posted to, and the zone they are meant in.
- * Undefined: there is no such channel.
+ * Posting times, in minutes after midnight, of the channels that can be posted to, and the zone they are meant in. Where
+ * there is no such channel they are the usual ones.
  */
 async function findPostingTimes(
   sql: Sql,
   orgId: string,
   channelId?: string,
-): Promise<{ timezone: string; minutes: number[] } | undefined> {
+): Promise<{ timezone: string; minutes: readonly number[] }> {
   const [row] = await sql<{ timezone: string; minutes: number[] | null }[]>`
     select o.timezone, (
       select coalesce(array_agg(distinct m order by m) filter (where m is not null), '{}')
@@ -65,7 +61,7 @@ async function findPostingTimes(
     ) as minutes
     from organizations o
     where o.id = ${orgId}`;
-  return row?.minutes ? { timezone: row.timezone, minutes: row.minutes } : undefined;
+  return { timezone: row?.timezone ?? 'UTC', minutes: row?.minutes ?? DEFAULT_TIMES };
 }
 
 /** Those of the minutes that no post of the channel, or of the org, has taken: one look at the index for each. */

@@ -136,6 +136,18 @@ describe('reading posts', () => {
     });
     expect((await key.get('/public/v1/find-slot')).status).toBe(200);
   });
+
+  test('over all channels the usual posting times are those of the zone, where no channel can be posted to [S138]', async () => {
+    await db.sql`update organizations set timezone = 'Asia/Kathmandu' where id = ${eve.orgId}`; // 5 h 45 min ahead
+    const allowed = (disabled: boolean) =>
+      db.sql`update channels set posting_times = '{600}', disabled = ${disabled} where org_id = ${eve.orgId}`;
+    const slot = async () => (await eve.client.get('/posts/find-slot')).body.date as string;
+    await allowed(true);
+    expect(await slot()).toMatch(/T(20:15|00:55|05:55):00$/); // 02:00, 06:40 and 11:40 there
+    await allowed(false);
+    expect(await slot()).toMatch(/T04:15:00$/);
+    await db.sql`update organizations set timezone = 'UTC' where id = ${eve.orgId}`;
+  });
 });
 
 describe('changing posts', () => {
