@@ -231,7 +231,7 @@ export async function lockSuperAdmins(sql: Sql, userId: string): Promise<string[
   return rows.filter(({ acts }) => acts).map(({ id }) => id);
 }
 
-/** Nobody may log in as this user from now on; memberships in orgs that others are in end. */
+/** Nobody may log in as this user from now on; memberships in orgs that others are in end, and no link of theirs leads there. */
 export const removeUser = (sql: Sql, userId: string) => sql`
   /* all orgs */
   with gone as (
@@ -239,6 +239,9 @@ export const removeUser = (sql: Sql, userId: string) => sql`
     set deleted_at = now()
     where id = ${userId}
       and deleted_at is null
+  ), invited as (
+    delete from invitations
+    where invited_by = ${userId}
   )
   delete from memberships m
   where m.user_id = ${userId}

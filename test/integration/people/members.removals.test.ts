@@ -128,3 +128,14 @@ test.each([
     expect((await ann.client.get('/user/self')).status).toBe(expected === 409 ? 200 : 401);
   },
 );
+
+test('who ends their account leaves no invitation that looks open and leads nowhere [S43, S47]', async () => {
+  const [ann, bob] = [await app.signUp(), await app.signUp()];
+  await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${bob.userId}, 'admin')`;
+  await invite(bob); // into an organization that goes with them
+  await invite({ ...bob, orgId: ann.orgId });
+  const invited = async () => (await ann.client.get('/members/invitations')).body;
+  expect(await invited()).toMatchObject([{ email: 'someone@example.com' }]);
+  expect((await bob.client.delete('/user', { password: bob.password })).status).toBe(200);
+  expect(await invited()).toEqual([]);
+});
