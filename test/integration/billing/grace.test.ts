@@ -5,6 +5,7 @@ import { newId } from '../../../src/platform/kernel/index.ts';
 import { type SignedUp, testApp, WITH_MAIL } from '../../support/worlds/app.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { mailsOf } from '../../support/worlds/mail/mails.ts';
+import { editors, queuedChannels } from '../../support/worlds/billing.ts';
 import { type PayingApp, payingApp } from '../../support/worlds/paying.ts';
 
 let world: PayingApp;
@@ -22,34 +23,8 @@ async function owing(billing = 'PRO') {
     fail: async () => (world.processor.setCard(remote.id, false), world.processor.renew(remote.id), world.deliverAll()),
   };
 }
-/** Channels of an org, oldest first, each with a post that is to go out tomorrow. */
-async function channels(orgId: string, many: number): Promise<string[]> {
-  const ids = Array.from({ length: many }, newId);
-  for (const [n, id] of ids.entries()) {
-    await world.sql`
-      insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials, created_at,
-        next_due_at)
-      values (${id}, ${orgId}, 'sandbox', 'v1', ${`account ${n}`}, ${`channel ${n}`}, '',
-        now() + ${n}::float8 * interval '1 second', now() + interval '1 day')`;
-    await world.sql`
-      insert into posts (id, org_id, channel_id, group_id, state, detail, content, publish_date, due_at)
-      values (${newId()}, ${orgId}, ${id}, ${id}, 'QUEUE', 'scheduled', 'hello', now() + interval '1 day',
-        now() + interval '1 day')`;
-  }
-  return ids;
-}
-async function members(orgId: string, many: number): Promise<void> {
-  for (let n = 0; n < many; n++) {
-    const id = newId();
-    await world.sql`
-      insert into users (id, email, provider_name, provider_id, activated)
-      values (${id}, ${`${id}@example.com`}, 'local', ${id}, true)`;
-    await world.sql`insert into user_profiles (user_id, name) values (${id}, ${`member ${n}`})`;
-    await world.sql`
-      insert into memberships (org_id, user_id, role_key, created_at)
-      values (${orgId}, ${id}, 'editor', now() + ${n + 1}::float8 * interval '1 second')`;
-  }
-}
+const channels = (orgId: string, many: number) => queuedChannels(world.sql, orgId, many);
+const members = (orgId: string, many: number) => editors(world.sql, orgId, many);
 const state = async (orgId: string) => ({
   enabled: (
     await world.sql<
