@@ -49,8 +49,8 @@ async function lookAt(deps: FollowUpsDeps, key: { orgId: string; channelId: stri
   const { sql, clock, channels } = deps;
   const heldSince = clock.monotonic();
   const claimed = await claimLooks(sql, key, newId());
-  const { looks, channel, isStopped } = claimed;
-  const adapter = channel ? channels.adapterOf(channel) : undefined;
+  const { looks, channel, network, isStopped } = claimed;
+  const adapter = network && channels.adapterOf(network);
   const planned: Planned[] = [];
   for (const look of looks) {
     const plug = adapter?.plugs?.find((one) => one.kind === 'auto' && one.identifier === look.plug);

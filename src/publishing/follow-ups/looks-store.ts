@@ -50,6 +50,8 @@ export interface ClaimedLooks {
   looks: Look[];
   /** Null: the channel is deleted. */
   channel: ChannelSnapshot | null;
+  /** The network of the channel, of one that is deleted too: it may come back. */
+  network: Pick<ChannelSnapshot, 'providerId' | 'providerVersion'> | undefined;
   isStopped: boolean;
 }
 
@@ -58,6 +60,7 @@ export async function claimLooks(sql: Sql, { orgId, channelId }: LookedAt, claim
   const rows = await sql<
     (Look & {
       channel: (Omit<ChannelSnapshot, 'tokenExpiresAt'> & { tokenExpiresAt: string | null }) | null;
+      network: NonNullable<ClaimedLooks['network']>;
       isStopped: boolean;
     })[]
   >`
@@ -75,13 +78,16 @@ export async function claimLooks(sql: Sql, { orgId, channelId }: LookedAt, claim
       k.ran_until::text as "ranUntil", now()::text as until, coalesce(
         c.disabled or c.refresh_needed or ${braked(sql, { group: sql`''`, tags: sql`'{}'` })}
           or ${orgIsDisabled(sql)}, true) as "isStopped",
+      json_build_object('providerId', n.provider_id, 'providerVersion', n.provider_version) as network,
       case when c.id is not null then ${snapshot(sql)} end as channel
     from claimed k
-    left join channels c on c.id = k.channel_id and c.org_id = k.org_id and c.deleted_at is null`;
+    join channels n on n.id = k.channel_id and n.org_id = k.org_id
+    left join channels c on c.id = n.id and c.org_id = n.org_id and c.deleted_at is null`;
   const [first] = rows;
   return {
     looks: rows,
     isStopped: first?.isStopped ?? true,
+    network: first?.network,
     channel: first?.channel
       ? {
           ...first.channel,

@@ -330,6 +330,20 @@ describe('auto plugs', () => {
     expect(countedPosts()).toEqual([]);
   });
 
+  test('a channel that was deleted has the next run on time when it is back, and none is made up for [PL3, PL10]', async () => {
+    const { channelId, ids } = await channelWith([5.9]);
+    await runAutoPlugs();
+    await db.sql`update channels set deleted_at = now() where id = ${channelId}`;
+    await pass(channelId, 0.2);
+    await runAutoPlugs();
+    await db.sql`update channels set deleted_at = null where id = ${channelId}`;
+    await runAutoPlugs();
+    expect(countedPosts()).toEqual([]); // the run at 6 hours is gone
+    await pass(channelId, 6);
+    await runAutoPlugs();
+    expect(countedPosts()).toEqual(ids); // the one at 12 hours
+  });
+
   test('numbers that analytics read less than half an interval ago serve a look, older ones do not', async () => {
     const { orgId, channelId, ids } = await channelWith([5.9, 5.9]);
     const [read, other] = ids as [string, string];
