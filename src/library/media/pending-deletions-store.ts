@@ -20,18 +20,6 @@ export const expectObjects = (
     now() + interval '1 day'
   from unnest(${[...keys]}::text[]) key`;
 
-/** What an upload has left, if anything: no file has it. */
-export const addPendingDeletion = (
-  sql: Sql,
-  orgId: string,
-  key: string,
-  { storageId, storageSettingId, ownStorage }: Pin,
-) => sql`
-  insert into media_pending_deletions (storage_key, org_id, storage_id, storage_setting_id, own_storage, due_at)
-  select ${key}::text, ${orgId}::uuid, ${storageId}::text, ${storageSettingId}::uuid, ${ownStorage}::boolean, now()
-  where not exists (select from files where storage_key = ${key})
-  on conflict do nothing`;
-
 /** A file has them, or they are gone. */
 export const confirmObjects = (sql: Sql, keys: readonly string[]) =>
   sql`

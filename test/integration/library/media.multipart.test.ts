@@ -367,6 +367,29 @@ describe('multipart upload', () => {
     const done = await complete(ann, name, parts);
     expect([done.status, (await bytesOf(done.body.path)).equals(whole)]).toEqual([200, true]);
   });
+
+  test.each(['person', 'organization'])(
+    'an object without a row goes with the upload, where its %s is erased before the next attempt [S149, S150]',
+    async (whose) => {
+      const eve = await app.signUp();
+      const whole = film(70_000);
+      const [cut, made] = [(await begin(eve, whole.length)).body, (await begin(eve, whole.length)).body];
+      const parts = await sendParts(eve, cut, [whole]);
+      const file = (await complete(eve, made, await sendParts(eve, made, [whole]))).body;
+      await db.sql.unsafe(
+        'create function refuse() returns trigger language plpgsql as $$ begin raise exception $m$cut off$m$; end $$; create trigger refuse before insert on files for each row execute function refuse()',
+      );
+      await expect(media.uploads.complete(eve.orgId, cut, parts)).rejects.toThrow('cut off');
+      await db.sql.unsafe('drop trigger refuse on files; drop function refuse');
+      expect((await lying()).objects).toEqual(expect.arrayContaining([cut.key, made.key]));
+      if (whose === 'person') await db.sql`delete from users where id = ${eve.userId}`;
+      else await db.sql`delete from organizations where id = ${eve.orgId}`;
+      await media.sweep(1_000);
+      const { objects } = await lying();
+      expect([objects.includes(cut.key), objects.includes(made.key)]).toEqual([false, whose === 'person']);
+      expect(file.id).toEqual(expect.any(String));
+    },
+  );
 });
 
 test('concurrent completions, aborts, parts, deletions and sweeps leave each file its bytes and nothing else [S149, S150]', async () => {

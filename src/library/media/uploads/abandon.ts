@@ -2,7 +2,7 @@ import { AppError } from '../../../platform/kernel/index.ts';
 import { formatOfKey } from '../rules.ts';
 import type { StoragePlace } from '../storages.ts';
 import { getUpload, openParts, providerUploadOf, type UploadName, type UploadsDeps } from './deps.ts';
-import { CLAIM_MS, forgetUpload } from './claim.ts';
+import { CLAIM_MS } from './claim.ts';
 import * as store from './store.ts';
 
 const DAY_MS = 86_400_000;
@@ -55,7 +55,7 @@ async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): P
 async function abort(deps: Pick<UploadsDeps, 'sql' | 'storages'>, row: store.UploadRow): Promise<void> {
   const { multipart } = await openParts(deps, row);
   await multipart.abort(providerUploadOf(row));
-  await forgetUpload(deps, row);
+  await store.dropUpload(deps.sql, row.orgId, row.id);
 }
 
 /**

@@ -2,11 +2,10 @@ import { buffer } from 'node:stream/consumers';
 import { AppError, isId, ProviderError } from '../../../platform/kernel/index.ts';
 import type { MultipartStore } from '../../../providers/registry/index.ts';
 import type { Judged } from '../ingest.ts';
-import { addPendingDeletion } from '../pending-deletions-store.ts';
 import { type NamedPart, partsOfWhole } from '../rules.ts';
 import { fileOfUpload, type FileRow } from '../store.ts';
 import type { StoragePlace } from '../storages.ts';
-import { CLAIM_MS, forgetUpload } from './claim.ts';
+import { CLAIM_MS } from './claim.ts';
 import { openParts, providerUploadOf, unknownUpload, type UploadName, type UploadsDeps } from './deps.ts';
 import * as store from './store.ts';
 
@@ -65,14 +64,14 @@ async function becomeFile(deps: UploadsDeps, row: store.UploadRow, named: readon
       deps.ingest(row.orgId, judged, origin, async (tx) => {
         if (!(await store.dropUpload(tx, row.orgId, row.id)))
           throw new AppError('conflict', 'This upload was completed or aborted meanwhile');
-        await addPendingDeletion(tx, row.orgId, row.storageKey, row); // of an object that had to be put elsewhere
       }),
     );
   } catch (error) {
     const isFinal =
       error instanceof AppError && ['unsupported_media', 'limit_exceeded', 'too_large'].includes(error.code);
     // else the sweep does it
-    if (isFinal && (await forgetUpload(deps, row))) await place.store.remove([row.storageKey]).catch(() => undefined);
+    if (isFinal && (await store.dropUpload(deps.sql, row.orgId, row.id)))
+      await place.store.remove([row.storageKey]).catch(() => undefined);
     throw error;
   }
 }

@@ -117,7 +117,10 @@ export async function claimUpload(
 export const releaseUpload = (sql: Sql, orgId: string, id: string) =>
   sql`update media_uploads set held_until = null where id = ${id} and org_id = ${orgId}`;
 
-/** False: it has become a file already, or was given up. */
+/**
+ * Deletes the row of an upload, whose object is left to the sweep unless a file has it (a trigger); false: it has become
+ * a file already, or was given up.
+ */
 export const dropUpload = async (sql: Sql, orgId: string, id: string): Promise<boolean> =>
   (await sql`delete from media_uploads where id = ${id} and org_id = ${orgId}`).count === 1;
 
