@@ -320,7 +320,10 @@ const WRITES_OF_OTHERS: Readonly<Record<string, { owner: string; others: Readonl
   },
   invitations: {
     owner: 'people/members',
-    others: { 'people/organizations': 'the statement that removes an organization deletes them' },
+    others: {
+      'people/identity': 'the statement that removes a user deletes those that they sent',
+      'people/organizations': 'the statement that removes an organization deletes them',
+    },
   },
   memberships: {
     owner: 'people/members',
