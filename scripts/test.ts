@@ -24,8 +24,8 @@ interface File {
  */
 const MOST_AGAIN = 2;
 
-/** Files at a time: one of them mostly waits, and of the others each waits for Postgres and for what it has started. */
-const AT_ONCE = 4;
+/** Files at a time: on two cores one is at work while others wait for what they have started. */
+const AT_ONCE = 3;
 
 /** So many of the slowest files does a whole run name: where its time can be won. */
 const SLOWEST = 20;
