@@ -144,7 +144,8 @@ describe('log lines', () => {
 });
 
 describe('log injection', () => {
-  const forged = 'x\n2026-01-01T00:00:00.000Z\r\n12:00:00.000 ERROR start     all is lost\u001b[2K\u202e\u2028';
+  // at an hour that no clock shows
+  const forged = 'x\n2026-01-01T00:00:00.000Z\r\n25:00:00.000 ERROR start     all is lost\u001b[2K\u202e\u2028';
   test.each(['json', 'plain'] as const)('foreign input in %s stays within its own entry', (format) => {
     const lines: string[] = [];
     const log = openLogs({ level: 'info', format, write: (line) => lines.push(line) }).of('http');
@@ -154,7 +155,7 @@ describe('log injection', () => {
     );
     log.error({ err: new Error(forged) }, 'a request failed');
     expect(lines).toHaveLength(2);
-    for (const line of lines.join('').split(/[\n\r\u2028]/)) expect(line).not.toMatch(/^(2026|12:00)/);
+    for (const line of lines.join('').split(/[\n\r\u2028]/)) expect(line).not.toMatch(/^(2026|25:00)/);
     if (format === 'plain') expect(lines.join('').replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Zl}\p{Bidi_Control}]/u);
   });
 });
