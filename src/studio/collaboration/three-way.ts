@@ -84,6 +84,7 @@ export function mergeLists(
       changes.push({ at, remove: count > 0 ? 1 : 0, from: fromTheirs, to: toTheirs });
     }
   }
-  // of one place, what is put in before an entry comes after what is done to the entry
-  return { changes: changes.toSorted((a, b) => b.at - a.at || b.remove - a.remove), met };
+  // of one place, what is put in before an entry comes after what is done to the entry; and of several that are put in
+  // there, as we removed what stood between them, the last first: each stands before those that were put in earlier
+  return { changes: changes.toReversed().toSorted((a, b) => b.at - a.at || b.remove - a.remove), met };
 }
