@@ -55,7 +55,10 @@ const columns = (sql: Sql): Fragment => sql`
         when w.state <> 'done' then w.error end
     ) end as reply`;
 
-/** From comments `s` that are there; a reply that was written here and was read from its network counts once. */
+/**
+ * From comments `s` that are there; a reply that was written here and was read from its network counts once, whoever its
+ * author is there: a bot is not known for the channel before the answer of the network is here.
+ */
 const comments = (sql: Sql): Fragment => sql`
   from social_comments s
   join posts p on p.id = s.post_id and p.org_id = s.org_id and p.deleted_at is null
@@ -64,8 +67,7 @@ const comments = (sql: Sql): Fragment => sql`
 const isThere = (sql: Sql, orgId: string): Fragment => sql`
     s.org_id = ${orgId}
     and s.deleted_at is null
-    and not (s.is_own
-      and s.external_id is not null
+    and not (s.external_id is not null
       and exists (
         select
         from post_follow_ups f

@@ -155,16 +155,20 @@ describe('a reply to a comment', () => {
     });
   });
 
-  test('that the sweep reads is no second comment [S186]', async () => {
+  test.each([
+    ['the channel', true],
+    ['its bot', false],
+  ])('that the sweep reads, as one of %s, is no second comment [S186]', async (_, isOfChannel) => {
     const one = await commented();
     const reply = await replyTo(one);
     const seen = commentBy('us', {
       id: `w-${reply.id}`,
       parentId: one.comment.id,
-      author: { id: one.channelId, name: 'us' },
+      author: { id: isOfChannel ? one.channelId : 'a bot', name: 'us' },
     });
     said.pages = () => ({ comments: [one.comment, seen] });
     await sweepNow(world, one.channelId); // before its answer is here
+    expect(await listed(one)).toHaveLength(3);
     await goOn(one);
     await settles(async () => expect(await stateOf(one, reply.id)).toMatchObject({ state: 'posted' }));
     await sweepNow(world, one.channelId);
