@@ -45,7 +45,8 @@ export async function replyToComment(
       channelId,
       reply: { content: clean, text, parent: { id: externalId, ...(saved != null && { saved }) } },
     });
-    const row = (await findRow(tx, orgId, id))!;
+    const row = await findRow(tx, orgId, id);
+    if (!row) throw unknownComment(); // its post or channel was deleted meanwhile
     await keepAnswer(tx, kept, row);
     rows.push(row);
   });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { claimKey } from '../../../src/platform/db/index.ts';
 import { newId, sha256 } from '../../../src/platform/kernel/index.ts';
+import { replyToComment } from '../../../src/publishing/comments/reply.ts';
 import type { OnceClass } from '../../../src/providers/registry/index.ts';
 import type { NewComment } from '../../../src/providers/social/_contract.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
@@ -173,6 +174,21 @@ describe('a reply to a comment', () => {
     await settles(async () => expect(await stateOf(one, reply.id)).toMatchObject({ state: 'posted' }));
     await sweepNow(world, one.channelId);
     expect((await listed(one)).map(({ id }) => id).toSorted()).toEqual([one.id, reply.id].toSorted());
+  });
+
+  test('is refused where its post or channel is deleted while it is judged [S186]', async () => {
+    for (const table of ['posts', 'channels']) {
+      const one = await commented();
+      const { channels } = world.context;
+      const get: typeof channels.get = async (...named) => {
+        const found = await channels.get(...named);
+        await db.sql`update ${db.sql(table)} set deleted_at = now() where org_id = ${one.orgId}`;
+        return found;
+      };
+      const replying = replyToComment({ sql: db.sql, channels: { ...channels, get } }, one.orgId, one.id, 'Thanks');
+      await expect(replying).rejects.toMatchObject({ code: 'not_found' });
+      expect(await db.sql`select from post_follow_ups where post_id = ${one.postId}`).toEqual([]);
+    }
   });
 
   test('whose answer was lost is looked up, and not written again [S186]', async () => {
