@@ -151,12 +151,17 @@ export const holdsObjects = async (sql: Sql, owner: Owner, id: string): Promise<
           or exists (select from media_pending_deletions where storage_setting_id = s.id))`
   ).count === 1;
 
-/** Deletes a setting; 409 where a row refers to it by a foreign key, or channels or the default shortener use it (S157). */
+/**
+ * Deletes a setting, in the caller's transaction; 409 where a row refers to it by a foreign key, or channels or the
+ * default shortener use it (S157). One after the other in an organization, also with who chooses its default shortener:
+ * of the last two of a provider each would be deleted as the other is there.
+ */
 export async function deleteSetting(
   sql: Sql,
   owner: Owner,
   id: string,
 ): Promise<Pick<SettingRow, 'domain' | 'providerId'> | undefined> {
+  if (owner !== null) await sql`select from organizations where id = ${owner} for no key update`;
   try {
     const [row] = await sql<Pick<SettingRow, 'domain' | 'providerId'>[]>`
       delete from provider_settings s
