@@ -37,6 +37,14 @@ const repliesTo = (sql: Sql, state: Fragment): Fragment => sql`
 const columns = (sql: Sql): Fragment => sql`
     s.id, s.post_id as "postId", s.channel_id as "channelId", coalesce(s.external_id, w.release_id) as "externalId",
     coalesce(s.answers, (
+      select f.id -- a reply that was written here is known at its network by its follow-up
+      from post_follow_ups f
+      where f.post_id = s.post_id
+        and f.org_id = s.org_id
+        and f.kind = 'reply'
+        and f.release_id = s.parent_external_id
+      limit 1
+    ), (
       select t.id
       from social_comments t
       where t.channel_id = s.channel_id

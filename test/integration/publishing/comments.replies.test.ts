@@ -174,6 +174,25 @@ describe('a reply to a comment', () => {
     await settles(async () => expect(await stateOf(one, reply.id)).toMatchObject({ state: 'posted' }));
     await sweepNow(world, one.channelId);
     expect((await listed(one)).map(({ id }) => id).toSorted()).toEqual([one.id, reply.id].toSorted());
+    const answer = commentBy('Bob', { parentId: seen.id });
+    said.pages = () => ({ comments: [one.comment, seen, answer] });
+    await sweepNow(world, one.channelId);
+    expect((await listed(one)).find(({ externalId }) => externalId === answer.id)).toMatchObject({
+      parentId: reply.id,
+    });
+  });
+
+  test('that is out is what an answer to it names, though no sweep has read it before [S186]', async () => {
+    const one = await commented();
+    const reply = await replyTo(one);
+    await goOn(one);
+    await settles(async () => expect(await stateOf(one, reply.id)).toMatchObject({ state: 'posted' }));
+    const answer = commentBy('Bob', { parentId: `w-${reply.id}` });
+    said.pages = () => ({ comments: [one.comment, answer] });
+    await sweepNow(world, one.channelId);
+    expect((await listed(one)).find(({ externalId }) => externalId === answer.id)).toMatchObject({
+      parentId: reply.id,
+    });
   });
 
   test('is refused where its post or channel is deleted while it is judged [S186]', async () => {
