@@ -5,7 +5,7 @@ import { marksOf } from '../state.ts';
 import type { CreateBody, ElementBody } from './body.ts';
 import type { ChannelSummary } from './channels.ts';
 import type { ElementFields, JudgedFiles } from './element-files.ts';
-import type { Existing } from './named.ts';
+import { type Existing, idsOfWished } from './named.ts';
 import { asksRecurrence, wishedRecurrence } from './recurrence-wish.ts';
 import { pastDate, REFUSALS, refusalOfEdit, seriesFault } from './verdict.ts';
 
@@ -64,7 +64,7 @@ export function* checkChannel({ body: { type }, at, channel }: GivenElement): Ge
 }
 
 /** What keeps the element from editing the post that it names. */
-export function* checkRoot({ body, element, at, root, now }: GivenElement): Generator<AppError> {
+export function* checkRoot({ body, element, at, root, campaignTag, now }: GivenElement): Generator<AppError> {
   const { type } = body;
   const date = type === 'now' ? now : body.date;
   const field = `${at}.value.0.id`;
@@ -80,7 +80,12 @@ export function* checkRoot({ body, element, at, root, now }: GivenElement): Gene
     yield invalidField(`${at}.integration.id`, 'the post belongs to another channel', 'other_channel');
   const refused = verdictOf(root, type !== 'update' || date !== undefined);
   if (refused) yield refusalOfEdit(refused, field);
-  if (leavesBrake(body, element, root)) yield refusalOfEdit('braked', `${at}.group`);
+  const { group = root.group } = element;
+  if (leavesBrake(root, { group, tags: body.tags, campaignTag }))
+    yield refusalOfEdit(
+      'braked',
+      group === root.group ? (body.tags.length > 0 ? 'tags' : 'campaignId') : `${at}.group`,
+    );
   if (!asksRecurrence(body)) {
     if (isBehindEnd(root, date)) yield seriesFault('date');
   } else if (root.repeatedAt !== null) yield REFUSALS.repeated();
@@ -96,11 +101,17 @@ function verdictOf(
   return state === 'ERROR' && detail === 'unconfirmed' && isMoved ? 'undecided' : undefined;
 }
 
-/** Whether another group lets the post out of the brake that holds it; where tags come with it, the change knows. */
-function leavesBrake({ tags, campaignId }: CreateBody, { group }: ElementBody, root: Existing): boolean {
-  if (root.brakes === null || group === undefined || group === root.group || tags.length > 0 || campaignId)
-    return false;
-  const marks = marksOf(group, root.tagIds);
+/** Whether another group or other tags let the post out of the brake that holds it, as the change judges it. */
+function leavesBrake(
+  root: Existing,
+  { group, tags, campaignTag }: Pick<CreateBody, 'tags'> & { group: string; campaignTag: string | undefined },
+): boolean {
+  if (root.brakes === null) return false;
+  const isRelabelled = tags.length > 0 || campaignTag !== undefined;
+  if (!isRelabelled && group === root.group) return false;
+  // only tags of campaigns stand for a brake, and a campaign takes the place of another one
+  const stay = tags.length > 0 ? idsOfWished(tags, root.brakingTags ?? []) : isRelabelled ? [] : root.tagIds;
+  const marks = marksOf(group, campaignTag === undefined ? stay : [...stay, campaignTag]);
   return !root.brakes.some((mark) => marks.includes(mark));
 }
 

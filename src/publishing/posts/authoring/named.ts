@@ -2,7 +2,7 @@ import type { Sql } from '../../../platform/db/index.ts';
 import { newId } from '../../../platform/kernel/index.ts';
 import type { TagWish } from './body.ts';
 import type { ReadColumns } from '../row.ts';
-import { inFlight } from '../state.ts';
+import { inFlight, neverCounted, overLimit } from '../state.ts';
 
 // What a body names beside its channels: posts of the org, and tags.
 
@@ -23,12 +23,23 @@ export interface Existing {
   tagIds: string[];
   /** The marks of its channel, while a brake holds it. */
   brakes: string[] | null;
+  /** The tags that they name. */
+  brakingTags: { id: string; name: string }[] | null;
+  /** The plan has no room for it, or had none until it was given up. */
+  isOverLimit: boolean;
 }
 export const findExisting = (sql: Sql, orgId: string, ids: readonly string[]): Promise<Existing[]> => sql<Existing[]>`
   select p.id, p.channel_id as "channelId", p.root_post_id as "rootPostId", p.state, p.detail,
     ${inFlight(sql)} as "isInFlight", p.publish_date as "publishDate", p.approval_state as "approvalState",
     p.recurrence, p.repeated_at as "repeatedAt", p.group_id as "group", p.tag_ids as "tagIds",
-    case when p.on_brake then c.brakes end as brakes
+    case when p.on_brake then c.brakes end as brakes,
+    case when p.on_brake then (
+      select json_agg(json_build_object('id', t.id, 'name', t.name))
+      from tags t
+      where t.org_id = p.org_id
+        and t.id::text = any(c.brakes)
+    ) end as "brakingTags",
+    ${overLimit(sql)} or ${neverCounted(sql)} as "isOverLimit"
   from posts p
   join channels c on c.id = p.channel_id and c.org_id = p.org_id
   where p.org_id = ${orgId}
@@ -58,8 +69,14 @@ async function ensureTags(
   return new Map(rows.map(({ id, name }) => [name, id]));
 }
 
-const nameOf = ({ name }: TagWish): string => name.normalize('NFC');
-const keyOf = (wish: TagWish): string => nameOf(wish).toLowerCase();
+const nameOf = ({ name }: Pick<TagWish, 'name'>): string => name.normalize('NFC');
+const keyOf = (wish: Pick<TagWish, 'name'>): string => nameOf(wish).toLowerCase();
+
+/** The ids of those tags whose names are wished for. */
+export function idsOfWished(wishes: readonly TagWish[], tags: readonly { id: string; name: string }[]): string[] {
+  const wished = new Set(wishes.map(keyOf));
+  return tags.flatMap((tag) => (wished.has(keyOf(tag)) ? tag.id : []));
+}
 
 /**
  * The ids of the tags that each of several bodies wishes for, by their names (S261), made where they are missing; the

@@ -75,7 +75,7 @@ export async function findOutlooks(
         budgets: budgetsOf(n, windowsOf(one)),
         isHeld: one.root ? heldEdits.has(n) : isQueued(asked.sent.type, undefined) && asksApproval(one.to.channel, by),
         shift: dateShiftOf(asked.sent),
-        overLimit: one.root ? undefined : overLimit,
+        overLimit: one.root ? limitOfEdit(one.root, asked.body) : overLimit,
       },
     ]),
   );
@@ -156,14 +156,18 @@ function countBefore(own: PlannedElement, others: readonly PlannedElement[], ms:
   return new Set(ahead.map(({ postId, n }) => postId ?? n)).size;
 }
 
+/** That the plan has no room for a post which gets a status by its edit. */
+const limitOfEdit = ({ isOverLimit }: NonNullable<JudgedElement['root']>, body: AskedBody['body']) =>
+  isOverLimit && statusOf(body) !== undefined ? 'The plan has no room for this post' : undefined;
+
 /** The limit of posts, where the new posts of all bodies are more than it leaves room for. */
 async function findOverLimit(
   { billing }: Needs,
   orgId: string,
   bodies: readonly JudgedBody[],
-): Promise<number | undefined> {
+): Promise<string | undefined> {
   const wanted = bodies.flatMap(({ elements }) => elements).filter(({ root }) => !root).length;
   if (!billing.enabled || wanted === 0) return undefined;
   const { max, used } = await billing.quota(orgId);
-  return used + wanted > max ? max : undefined;
+  return used + wanted > max ? `Plan limit reached: posts_per_month (${max})` : undefined;
 }

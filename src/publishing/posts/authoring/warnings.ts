@@ -19,6 +19,7 @@ export const WARNING_CODES = [
   'limit_exceeded',
   'first_comment_ignored',
   'approval_needed',
+  'not_compared',
 ] as const;
 type WarningCode = (typeof WARNING_CODES)[number];
 
@@ -36,8 +37,8 @@ export interface Outlook extends JudgedElement {
   isHeld: boolean;
   /** What the clocks of its zone do at its local date. */
   shift: 'skipped' | 'doubled' | undefined;
-  /** With billing: the limit of posts, where the body has more of them than it leaves room for. */
-  overLimit: number | undefined;
+  /** That the plan has no room for it, or with billing for all new posts of the bodies. */
+  overLimit: string | undefined;
 }
 /** How full a window of its network is; `before`: posts of the same body that take places in it, too. */
 export interface PaceBudget extends Paced {
@@ -128,8 +129,7 @@ function* warnOfFirstComment({ to: { rules }, thread }: Outlook): Generator<Warn
 
 function* warnOfLimit({ overLimit }: Outlook): Generator<Warning> {
   if (overLimit === undefined) return;
-  const message = `Plan limit reached: posts_per_month (${overLimit}); none of the posts of this body would be stored`;
-  yield { code: 'limit_exceeded', message };
+  yield { code: 'limit_exceeded', message: `${overLimit}; none of the posts of this body would be stored` };
 }
 
 function* warnOfApproval({ isHeld }: Outlook): Generator<Warning> {

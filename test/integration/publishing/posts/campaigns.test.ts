@@ -244,6 +244,28 @@ describe('a brake on a campaign', () => {
     expect((await ann.client.delete(`/campaigns/${one.id}`)).status).toBe(200);
   });
 
+  test('preflight says which tags and campaigns let a post out of it [S123, S116]', async () => {
+    const [one, other] = [await campaign(), await campaign()];
+    const id = await made(schedule({ campaignId: one.id }));
+    await pause(one.id);
+    const refusedAt = async (more: object) => {
+      const edit = { type: 'update', posts: [element(channel, '', { value: [{ id, content: 'x' }] })], ...more };
+      const [{ valid, issues }] = (await ann.client.post('/posts/preflight', edit)).body;
+      const { status, body } = await create(edit);
+      expect([valid, issues]).toEqual(status === 201 ? [true, []] : [false, body.errors]);
+      return issues.map(({ field, rule }: { field: string; rule: string }) => `${field} ${rule}`);
+    };
+    const [plain, same] = [{ label: 'Plain' }, { label: one.name.toUpperCase() }];
+    expect(await refusedAt({ tags: [plain] })).toEqual(['tags conflict']);
+    expect(await refusedAt({ campaignId: other.id })).toEqual(['campaignId conflict']);
+    expect(await refusedAt({ tags: [plain], campaignId: other.id })).toEqual(['tags conflict']);
+    expect(await refusedAt({ tags: [plain, same] })).toEqual([]);
+    expect(await refusedAt({ tags: [plain], campaignId: one.id })).toEqual([]);
+    await pause(other.id);
+    expect(await refusedAt({ campaignId: other.id })).toEqual([]); // that one holds it
+    expect(await detail(id)).toBe('paused');
+  });
+
   test('stands on channels that are connected later, and not on those of others [S123, S188]', async () => {
     const one = await campaign();
     await pause(one.id);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../../src/platform/kernel/index.ts';
+import { CreateBody, type Preflight } from '../../../../src/publishing/posts/index.ts';
 import { override, WITH_BILLING } from '../../../support/worlds/billing.ts';
 import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
 import { eventually } from '../../../support/wire/eventually.ts';
@@ -134,6 +135,22 @@ test('a post that waits for room is refused a status with the limit that it wait
   await expect(world.posts.editPost(org.orgId, id, { status: 'schedule' })).rejects.toMatchObject(refused);
   const edits = [{ postId: id, change: { status: 'schedule' as const, content: 'x' } }];
   await expect(admit(world, org.orgId, [], { edits })).rejects.toMatchObject(refused);
+});
+
+test('preflight tells of the limit that an edit with a status will be refused by [S116]', async () => {
+  const codes = async (id: string, type: string) => {
+    const posts = [{ integration: { id: org.channelId }, value: [{ id, content: 'x' }] }];
+    const body = CreateBody.parse({ type, date: systemClock.in(DAY).toISOString(), posts });
+    const by = { userId: org.userId, schedulesFreely: true };
+    const [{ entries }] = (await world.posts.preflightPosts(org.orgId, [body], by)) as [Preflight];
+    return entries.map(({ isValid, warnings }) => [isValid, ...warnings.map(({ code }) => code)]);
+  };
+  const id = await overLimit();
+  for (const type of ['draft', 'schedule', 'now']) expect(await codes(id, type)).toEqual([[true, 'limit_exceeded']]);
+  expect(await codes(id, 'update')).toEqual([[true]]);
+  await allow(2);
+  await lookAgain();
+  for (const type of ['draft', 'schedule', 'now']) expect(await codes(id, type)).toEqual([[true]]);
 });
 
 test('a limit beyond the integers of the database has room [S76, S120]', async () => {
