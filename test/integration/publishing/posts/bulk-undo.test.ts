@@ -127,6 +127,57 @@ describe('POST /posts/bulk/:planId/undo', () => {
     expect((await ann.client.post(`/posts/bulk/${planId}/apply`, {})).body.created).toBe(4);
   });
 
+  describe('of a series whose first post has failed', () => {
+    const sweep = () => routes.world.reconciler.sweep();
+    const waiting = () => db.sql<{ id: string }[]>`
+      select id
+      from posts
+      where org_id = ${ann.orgId}
+        and recurrence is not null
+        and state = 'QUEUE'
+        and deleted_at is null`;
+    let failed: string;
+    beforeEach(async () => {
+      ({ planId } = (await ann.client.post('/posts/bulk', { items: [row('<p>daily</p>', { inter: 1 })] })).body);
+      await ann.client.post(`/posts/bulk/${planId}/apply`, {});
+      const [made] = await db.sql<{ id: string }[]>`
+        update posts
+        set state = 'ERROR', detail = null, error_kind = 'validation', error = 'x', due_at = null
+        where id in ${db.sql((await waiting()).map(({ id }) => id))}
+        returning id`;
+      failed = made!.id;
+    });
+
+    test.each([
+      ['that waits', 1],
+      ['that has failed, too', 2],
+    ])('deletes the next one %s, and the series is over [S124, S120]', async (_, made) => {
+      for (let n = 0; n < made; n++) {
+        const before = [failed, ...(await waiting()).map(({ id }) => id)];
+        await db.sql`update posts set state = 'ERROR', detail = null, due_at = null where id in ${db.sql(before)}`;
+        await sweep();
+      }
+      expect(await waiting()).toHaveLength(1);
+      expect((await undo()).body).toEqual({ deleted: 1, kept: [] });
+      expect(await waiting()).toEqual([]);
+    });
+
+    test('makes no next one after it [S124, S120]', async () => {
+      expect((await undo()).body).toEqual({ deleted: 1, kept: [] });
+      await sweep();
+      expect(await waiting()).toEqual([]);
+    });
+
+    test('keeps it for the sake of a next one that somebody has changed [S124, S120]', async () => {
+      await sweep();
+      const [next] = await waiting();
+      expect((await ann.client.send('PATCH', `/posts/${next!.id}`, { content: '<p>x</p>' })).status).toBe(200);
+      expect((await undo()).body).toEqual({ deleted: 0, kept: [{ postId: failed, reason: 'changed' }] });
+      expect(await waiting()).toEqual([next]);
+      await db.sql`update posts set deleted_at = now() where id = ${next!.id}`;
+    });
+  });
+
   test('answers 410 ten minutes after the plan was applied, and deletes nothing [S124]', async () => {
     await apply();
     await db.sql`update posts set created_at = now() - interval '601 seconds' where id in ${db.sql(posts.flat())}`;

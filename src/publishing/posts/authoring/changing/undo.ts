@@ -2,6 +2,7 @@ import { findReply, type KeyClaim, type Sql } from '../../../../platform/db/inde
 import { AppError, notFound } from '../../../../platform/kernel/index.ts';
 import type { PostsDeps } from '../../deps.ts';
 import { timeline } from '../../journal.ts';
+import { successorIdOf } from '../../recurrence.ts';
 import { post } from '../../row.ts';
 import { inFlight, outcomeUnknown } from '../../state.ts';
 import { announceDeleted } from './deletion.ts';
@@ -11,7 +12,8 @@ import { findPlan, PLAN_SCOPE } from '../plan-store.ts';
 
 /**
  * Deletes what the application of a plan has created not longer than ten minutes ago (S124), but for threads of which
- * something is out, on its way, or changed since: those are named. Posts that are deleted already are not.
+ * something is out, on its way, or changed since: those are named. Posts that are deleted already are not. A series is
+ * deleted with what it has gone on with, or kept for its sake.
  * A plan of which something was deleted is not applied again.
  * @throws AppError `not_found`, `conflict` for a plan that was not applied, `link_expired` after ten minutes
  */
@@ -33,14 +35,26 @@ export async function undoPlan({ sql }: Pick<PostsDeps, 'sql'>, orgId: string, p
   return { deleted: undone!.deleted, kept: undone!.kept ?? [] };
 }
 
+/** In ten minutes two posts of a series may fail, one of them of the day before: a day has one date of it at most. */
+const seriesOf = (postId: string): { id: string; planned: string }[] => {
+  const next = successorIdOf(postId);
+  return [postId, next, successorIdOf(next)].map((id) => ({ id, planned: postId }));
+};
+
 /** Locks channels before posts, both in the order of their ids, as whoever deletes a group does. */
 const removeUnchanged = (
   sql: Sql,
   { orgId, scope, key }: Omit<KeyClaim, 'claim'>,
   postIds: readonly string[],
   reply: string,
-) => sql<{ isLate: boolean; deleted: number; kept: UndonePlan['kept'] | null }[]>`
-    with channel as materialized (
+) => {
+  const series = postIds.flatMap(seriesOf);
+  const ids = series.map(({ id }) => id);
+  return sql<{ isLate: boolean; deleted: number; kept: UndonePlan['kept'] | null }[]>`
+    with series as materialized (
+      select *
+      from unnest(${ids}::uuid[], ${series.map(({ planned }) => planned)}::uuid[]) as s (id, planned)
+    ), channel as materialized (
       select c.id
       from channels c
       where c.org_id = ${orgId}
@@ -53,23 +67,24 @@ const removeUnchanged = (
       order by c.id
       for no key update
     ), item as materialized (
-      select p.id, coalesce(p.root_post_id, p.id) as root_id, p.state, p.version, p.created_at,
+      select p.id, s.planned, p.state, p.version,
         ${inFlight(sql)} or coalesce(${outcomeUnknown(sql)}, false) as in_flight
       from posts p
       join channel c on c.id = p.channel_id
+      join series s on s.id = coalesce(p.root_post_id, p.id)
       where p.org_id = ${orgId}
-        and (p.id = any(${[...postIds]}::uuid[]) or p.root_post_id = any(${[...postIds]}::uuid[]))
+        and (p.id = any(${ids}::uuid[]) or p.root_post_id = any(${ids}::uuid[]))
         and p.deleted_at is null
       order by p.id
       for no key update of p
     ), judged as (
-      select root_id, case
+      select planned, case
           when bool_or(in_flight) then 'in_flight'
           when bool_or(state = 'PUBLISHED') then 'published'
           when bool_or(version > 1) then 'changed'
         end as reason
       from item
-      group by root_id
+      group by planned
     ), late as (
       select exists (
         select
@@ -80,10 +95,10 @@ const removeUnchanged = (
       ) as is_late
     ), changed as (
       update posts p
-      set deleted_at = now(), updated_at = now()
+      set deleted_at = now(), updated_at = now(), recurrence = null -- of what has failed its series would go on
       from item i, judged j, late
       where not late.is_late
-        and j.root_id = i.root_id
+        and j.planned = i.planned
         and j.reason is null
         and p.id = i.id
         and p.org_id = ${orgId}
@@ -99,10 +114,11 @@ const removeUnchanged = (
     ), ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted with its plan' })},
     ${announceDeleted(sql)}
     select late.is_late as "isLate",
-      (select count(*)::int from changed where root_post_id is null) as deleted,
+      (select count(*)::int from changed where id in (select planned from series)) as deleted,
       (
-        select json_agg(json_build_object('postId', root_id, 'reason', reason) order by root_id)
+        select json_agg(json_build_object('postId', planned, 'reason', reason) order by planned)
         from judged
         where reason is not null
       ) as kept
     from late`;
+};
