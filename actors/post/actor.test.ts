@@ -19,9 +19,9 @@ function postOf({
   const needs: PostNeeds = {
     posts: {
       editPost: async (...call) => (did.push(`edit ${JSON.stringify(call)}`), changed),
-      removePost: async (orgId, postId) => void did.push(`remove ${orgId} ${postId}`),
+      removePost: async (orgId, postId) => (did.push(`remove ${orgId} ${postId}`), followed),
       retryPost: async (...call) => void did.push(`retry ${JSON.stringify(call)}`),
-      setRelease: async (...call) => (did.push(`release ${JSON.stringify(call)}`), 'c'),
+      setRelease: async (...call) => (did.push(`release ${JSON.stringify(call)}`), { channelId: 'c', followed }),
       approvePost: async (...call) => void did.push(`approve ${JSON.stringify(call)}`),
       rejectPost: async (...call) => void did.push(`reject ${JSON.stringify(call)}`),
       requestApproval: async (...call) => void did.push(`request ${JSON.stringify(call)}`),
@@ -41,6 +41,8 @@ function postOf({
   };
   return { ...turnOf(postActor, 'o:p', needs), did };
 }
+
+type Turn = ReturnType<typeof postOf>['turn'];
 
 test('a lost answer is looked up beside the turn before anything is sent again, and the channel goes on', async () => {
   const { turn, log, did, besides } = postOf();
@@ -113,6 +115,17 @@ test('what follows a post is done beside the turn, and its next step is set', as
   await besides();
   expect([did, log]).toEqual([['follow o p'], ['remind Post/o:p follow-up 2026-01-01T00:00:00.000Z']]);
   expect(hints).toEqual([{ owner: 'o' }]);
+});
+
+test.each([
+  ['cancel', (turn: Turn) => post.spec.methods.cancel({}, turn)],
+  ['setRelease', (turn: Turn) => post.spec.methods.setRelease({ releaseId: 'r' }, turn)],
+])('what follows the first post of a thread is done beside the turn that ends it, by %s', async (_, end) => {
+  const { turn, did, besides } = postOf({ followed: 'root' });
+  await end(turn);
+  expect(did).toHaveLength(1);
+  await besides();
+  expect(did.slice(1)).toEqual(['follow o root']);
 });
 
 test('what follows a post can be asked for, without a reminder', async () => {

@@ -36,14 +36,19 @@ export default implementFor<PostNeeds>()(postActor, {
     setDate: ({ date, action, by }, { id, ctx }) =>
       ctx.posts.editPost(...keyOf(id), { publishDate: date, by, ...(action === 'schedule' && { status: 'schedule' }) }),
     setStatus: ({ status, by }, { id, ctx }) => ctx.posts.editPost(...keyOf(id), { status, by }),
-    cancel: ({ by }, { id, ctx }) => ctx.posts.removePost(...keyOf(id), by),
+    async cancel({ by }, turn) {
+      const followed = await turn.ctx.posts.removePost(...keyOf(turn.id), by);
+      if (followed) follow(turn, followed);
+    },
     retry: (input, { id, ctx }) => ctx.posts.retryPost(...keyOf(id), input),
     approve: (input, { id, ctx }) => ctx.posts.approvePost(...keyOf(id), input),
     reject: (input, { id, ctx }) => ctx.posts.rejectPost(...keyOf(id), input),
     requestApproval: ({ by }, { id, ctx }) => ctx.posts.requestApproval(...keyOf(id), by),
     followUp: async (_, turn) => follow(turn),
-    async setRelease(input, { id, ctx, actors }) {
-      const channelId = await ctx.posts.setRelease(...keyOf(id), input);
+    async setRelease(input, turn) {
+      const { id, ctx, actors } = turn;
+      const { channelId, followed } = await ctx.posts.setRelease(...keyOf(id), input);
+      if (followed) follow(turn, followed);
       await actors(channelActor, tenantKey(keyOf(id)[0], channelId)).wake({}); // its slot may be free now
     },
   },
@@ -64,9 +69,9 @@ function keyOf(key: string): [orgId: string, postId: string] {
   return [orgId, id];
 }
 
-/** Does what follows the post now, beside the turn: it stands behind posts that are due. */
-function follow(turn: Here): void {
-  turn.beside(() => followPost(turn, ...keyOf(turn.id)));
+/** Does what follows the post, or the first one of its thread, beside the turn: it stands behind posts that are due. */
+function follow(turn: Here, followed = keyOf(turn.id)[1]): void {
+  turn.beside(() => followPost(turn, keyOf(turn.id)[0], followed));
 }
 async function followPost({ ctx, remindOther }: Here, orgId: string, postId: string): Promise<void> {
   const due = await ctx.followUps.follow(orgId, postId);

@@ -111,11 +111,14 @@ export const planReply = (transaction: Sql, { id, orgId, postId, channelId, repl
   values (${id}, ${orgId}, ${postId}, 'reply', ${id}, ${channelId}, ${JSON.stringify(reply)}::text::jsonb, now())`;
 
 /** A thread may end because the items that were not out are deleted. */
-export const shortenThread: FollowUpsPort['shorten'] = (sql, { orgId, postId }) => sql`
-  update post_follow_ups f
-  set due_at = now()
-  where f.org_id = ${orgId}
-    and f.post_id = ${postId}
-    and f.kind = 'first_comment'
-    and f.state = 'waiting'
-    and not ${hasOpenItems(sql, { org: sql`f.org_id`, root: sql`f.post_id` })}`;
+export const shortenThread: FollowUpsPort['shorten'] = async (sql, { orgId, postId }) => {
+  const { count } = await sql`
+    update post_follow_ups f
+    set due_at = now()
+    where f.org_id = ${orgId}
+      and f.post_id = ${postId}
+      and f.kind = 'first_comment'
+      and f.state = 'waiting'
+      and not ${hasOpenItems(sql, { org: sql`f.org_id`, root: sql`f.post_id` })}`;
+  return count > 0;
+};

@@ -95,8 +95,9 @@ export interface FollowUpsPort {
   /**
    * What waits for the end of a thread has its time if the thread has ended, as later items are deleted: behind the
    * statement that deletes them, which has seen nothing of items that were settled while it waited for the channel.
+   * Answers whether something follows the post now.
    */
-  shorten(sql: Sql, root: { orgId: string; postId: string }): PromiseLike<unknown>;
+  shorten(sql: Sql, root: { orgId: string; postId: string }): Promise<boolean>;
 }
 
 /** A channel's next due time. */

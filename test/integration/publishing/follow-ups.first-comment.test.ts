@@ -521,10 +521,16 @@ describe('of a thread', () => {
     expect((await firstOf(ids[0]!)).waitsMs).toBeGreaterThan(3_600_000);
   });
 
-  test('comes when the items that were not out are deleted [PO6]', async () => {
+  test('comes at once when the items that were not out are deleted [PO6]', async () => {
     const { orgId, ids } = await threadOf(1);
     await postActorOf(world, orgId, ids[1]!).cancel({});
-    await makeDue(world, ids[0]!);
+    await untilState(ids[0]!, 'done');
+  });
+
+  test('comes at once when a person names the release of its last item [PO6, S118]', async () => {
+    const { orgId, ids } = await threadOf(1);
+    await db.sql`update posts set state = 'ERROR', detail = null, due_at = null where id = ${ids[1]!}`;
+    await postActorOf(world, orgId, ids[1]!).setRelease({ releaseId: 'r-named' });
     await untilState(ids[0]!, 'done');
   });
 

@@ -49,6 +49,8 @@ export interface FoundThread {
   consent?: ConsentChange | null;
   /** The first item of the thread, of a later item that is deleted. */
   rootId?: string | null;
+  /** The post that something follows now. */
+  followed?: string | null;
 }
 /** The same of a statement that has seen what it locked. */
 export type Seen = FoundThread & { verdict: ThreadVerdict };

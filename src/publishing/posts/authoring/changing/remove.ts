@@ -22,20 +22,28 @@ import { announceDeleted } from './deletion.ts';
 
 /**
  * Deletes a post with what follows it in its thread. Final: nothing of it goes out any more. What is left of a thread
- * is another content than before.
+ * is another content than before. Answers the first item where that is out and something follows it now.
  */
-export async function removePost(deps: PostsDeps, orgId: string, postId: string, by?: PostAuthor): Promise<void> {
+export async function removePost(
+  deps: PostsDeps,
+  orgId: string,
+  postId: string,
+  by?: PostAuthor,
+): Promise<string | undefined> {
   const target = { orgId, postId };
+  let followed: string | undefined;
   checkDone(
     await runChange(deps, async (sql) => {
       const found = await runSeeing(() => remove(deps, sql, target, by));
       if (found?.verdict !== 'done') return found;
       if (found.consent === 'asked') await holdThread(sql, target);
       await writeConsent(sql, target, found.consent, by);
-      if (found.rootId) await deps.followUps.shorten(sql, { orgId, postId: found.rootId });
+      const { rootId } = found;
+      if (rootId && (await deps.followUps.shorten(sql, { orgId, postId: rootId }))) followed = rootId;
       return found;
     }),
   );
+  return followed;
 }
 
 /**

@@ -20,7 +20,7 @@ import { checkDone } from '../verdict.ts';
 
 /**
  * A person says where the post is on the network: it counts as published, and its thread goes on. Answers the channel,
- * whose slot may be free now. Items that were given up are held where `by` may not queue them unasked.
+ * whose slot may be free now, and the post that something follows now. Items that were given up are held where `by` may not queue them unasked.
  * @throws AppError `not_found`, `conflict`, `already_published`, `validation_failed` for an id that is none of the account
  */
 export async function setRelease(
@@ -28,7 +28,7 @@ export async function setRelease(
   orgId: string,
   postId: string,
   { releaseId, by }: { releaseId: string; by?: PostAuthor | undefined },
-): Promise<string> {
+): Promise<{ channelId: string; followed: string | undefined }> {
   const target = { orgId, postId };
   await judgeRelease(deps, target, releaseId);
   const found = await runChange(deps, async (sql) => {
@@ -39,7 +39,8 @@ export async function setRelease(
     }
     return seen;
   });
-  return checkDone(found).channelId;
+  const { channelId, followed } = checkDone(found);
+  return { channelId, followed: followed ?? undefined };
 }
 
 /** Holds the named id against those of the account of the post. */
@@ -102,7 +103,12 @@ const release = (
       // what goes on behind it counts as given up as this statement sees it
       sql`(select * from released where root_post_id is null or not exists (select from opened))`,
     )}
-    ${answer(sql, target, sql`, case when exists (select from opened where state = 'DRAFT') then v.consent end as consent`)}`;
+    ${answer(
+      sql,
+      target,
+      sql`, case when exists (select from opened where state = 'DRAFT') then v.consent end as consent,
+      (select post_id from follow_ups limit 1) as followed`,
+    )}`;
 
 const releaseVerdict = (sql: Sql, { orgId }: Target, by: PostAuthor | undefined): Fragment => sql`
       select case
