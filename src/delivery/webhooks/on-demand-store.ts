@@ -52,8 +52,8 @@ export async function recordPing(
 }
 
 /**
- * Writes down one more attempt of a delivery that was over, and counts it. The webhook is locked before the delivery,
- * as by a replay.
+ * Writes down one more attempt of a delivery that was over, and counts it: the last one says how that came out. The
+ * webhook is locked before the delivery, as by a replay.
  */
 export async function recordRedelivery(
   sql: Sql,
@@ -69,7 +69,7 @@ export async function recordRedelivery(
       for no key update
     ), delivery as (
       update webhook_deliveries d
-      set attempts = d.attempts + 1, state = case when ${outcome.ok} then 'succeeded' else d.state end
+      set attempts = d.attempts + 1, state = ${outcome.ok ? 'succeeded' : 'failed'}
       from webhook w
       where d.org_id = w.org_id and d.webhook_id = w.id and d.id = ${deliveryId} and d.state <> 'pending'
       returning d.id, d.attempts

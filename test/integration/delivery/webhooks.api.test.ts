@@ -508,6 +508,12 @@ describe('webhook deliveries', () => {
       [2, 410],
       [1, 410],
     ]);
+    const inState = async (state: string) =>
+      (await ann.client.get(`/webhooks/${id}/deliveries?state=${state}`)).body.items;
+    expect([await inState('succeeded'), await inState('failed')]).toMatchObject([[{ attempt: 5, status: 202 }], []]);
+    receiver.answer = (response) => void response.writeHead(410).end();
+    await again(); // the last attempt says how it came out, as after a replay
+    expect([await inState('succeeded'), await inState('failed')]).toMatchObject([[], [{ attempt: 6, status: 410 }]]);
     expect((await ann.client.post(`/webhooks/${id}/deliveries/${newId()}/redeliver`)).status).toBe(404);
     await product.db.sql`update webhook_deliveries set state = 'pending' where id = ${deliveryId}`;
     expect((await again()).status).toBe(409);
