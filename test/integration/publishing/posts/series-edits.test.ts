@@ -135,6 +135,21 @@ describe('a failed post of a series whose next one is not made yet', () => {
     expect(await next(refused)).toMatchObject(HELD);
   });
 
+  test('keeps the time of day of its series where it is sent again and held [S118, S120, S121]', async () => {
+    const id = await failed({ approve: false });
+    const [row] = await sql<{ at: Date }[]>`
+      update posts
+      set publish_date = publish_date - interval '3 hours'
+      where id = ${id}
+      returning publish_date as at`;
+    const { at } = row!;
+    const held = { ...HELD, publishDate: at.toISOString() };
+    expect((await member.client.post(`/posts/${id}/retry`, {})).body).toMatchObject(held);
+    const [, following] = (await ann.client.get(`/posts/${id}/occurrences`)).body;
+    expect(following).toBe(new Date(at.getTime() + DAY).toISOString());
+    expect((await admin.client.post(`/posts/${id}/approve`, {})).body).toMatchObject({ state: 'QUEUE' });
+  });
+
   test('has the next one queued as it was where nobody changed it, or who may schedule freely did [S120, S121]', async () => {
     const untouched = await failed({ approve: true });
     expect(await next(untouched)).toMatchObject({ state: 'QUEUE', approval: { state: 'approved' } });

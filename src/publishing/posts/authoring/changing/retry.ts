@@ -4,7 +4,7 @@ import { announce } from '../../../../platform/outbox/index.ts';
 import type { PostsDeps } from '../../deps.ts';
 import { pausedFact, pauseReason, queuedFact, timeline, withChannel } from '../../journal.ts';
 import { post } from '../../row.ts';
-import { braked, labelsOf, neverCounted, queuedDetail } from '../../state.ts';
+import { braked, labelsOf, neverCounted, queuedDetail, recurs } from '../../state.ts';
 import type { PostAuthor } from '../input.ts';
 import {
   answer,
@@ -67,7 +67,10 @@ const requeue = (
         detail = case when ${holds(sql)} then 'awaiting_approval' else ${queuedDetail(sql, labelsOf(sql))} end,
         on_brake = not ${holds(sql)} and ${braked(sql, labelsOf(sql))},
         error_kind = null, error = null, attempts_failed = 0,
-        publish_date = case when ${holds(sql)} then now() else least(p.publish_date, now()) end,
+        -- who approves it has a day from now; the date of a series is its time of day
+        publish_date = case
+          when ${holds(sql)} and not exists (select from thread r where ${recurs(sql, 'r')}) then now()
+          else least(p.publish_date, now()) end,
         due_at = case when p.id = t.id and not ${holds(sql)} then now() end,
         -- what a network refused begins anew; what may be out goes out again under the same id
         saved = case when b.undecided then p.saved end,
