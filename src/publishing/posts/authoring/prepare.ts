@@ -136,6 +136,10 @@ async function editedTags(
   return { tagIds: withTag(named!, campaignTag ?? undefined) };
 }
 
+/** An object without a rule says nothing, as in the body of create; null ends a series. */
+const isEmptyRule = (recurrence: EditBody['recurrence']): boolean =>
+  recurrence?.rrule === undefined && recurrence != null;
+
 /** What an edit says of how its post recurs; null: once, undefined: nothing. */
 async function editedRecurrence(
   deps: Needs,
@@ -143,7 +147,8 @@ async function editedRecurrence(
   { rootPostId, publishDate, recurrence: before }: PostRow,
   wished: Pick<EditBody, 'inter' | 'recurrence'> & { date: Date | undefined },
 ): Promise<Recurrence | null | undefined> {
-  const { inter, recurrence } = wished;
+  const { inter } = wished;
+  const recurrence = isEmptyRule(wished.recurrence) ? undefined : wished.recurrence;
   if (inter === undefined && recurrence === undefined) return undefined;
   if (rootPostId !== null)
     throw invalidField(

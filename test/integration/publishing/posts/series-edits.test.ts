@@ -56,6 +56,19 @@ test('another rule keeps the hour that the clocks skip at the date of the post, 
   expect(await dates(id)).toEqual(['2035-03-25T01:30:00.000Z', '2035-03-27T01:30:00.000Z']);
 });
 
+test('an empty rule says nothing about a series, null ends it [S109, S120]', async () => {
+  const id = await made(schedule({ recurrence: { rrule: 'FREQ=DAILY', timezone: 'UTC' } }));
+  const dates = async () => (await ann.client.get(`/posts/${id}/occurrences`)).body.length;
+  const edit = { type: 'update', posts: [{ integration: { id: channel }, value: [{ id, content: 'other' }] }] };
+  for (const recurrence of [{}, { until: null }]) {
+    expect((await ann.client.send('PATCH', `/posts/${id}`, { recurrence })).status).toBe(200);
+    expect((await create({ ...edit, recurrence })).status).toBe(201);
+  }
+  expect(await dates()).toBe(10);
+  expect((await ann.client.send('PATCH', `/posts/${id}`, { recurrence: null })).status).toBe(200);
+  expect(await dates()).toBe(0);
+});
+
 test('preflight refuses what would end a series, or change one that another post goes on with [S116, S120]', async () => {
   const until = later(3 * DAY);
   const id = await made(schedule({ recurrence: { rrule: 'FREQ=DAILY', timezone: 'UTC', until } }));
