@@ -254,3 +254,19 @@ describe('fields of POST /public/v1/posts', () => {
       }
   });
 });
+
+test('an item that is put behind a post which was given up says why it waits, and is not in doubt itself [S101, S102]', async () => {
+  const id = await made();
+  await db.sql`
+    update posts
+    set state = 'ERROR', detail = 'unconfirmed', error_kind = 'unconfirmed', error = 'x', due_at = null
+    where id = ${id}`;
+  const given = { state: 'ERROR', detail: null, errorKind: 'unconfirmed' };
+  const error = 'The item of the thread before it was not published';
+  const put = (thread: object[]) => ann.client.send('PATCH', `/posts/${id}`, { thread });
+  const [item] = (await put([{ content: 'two' }])).body.thread;
+  expect(item).toMatchObject({ ...given, error });
+  expect((await put([{ id: item.id, content: 'other' }])).body.thread).toMatchObject([
+    { ...given, id: item.id, error },
+  ]);
+});

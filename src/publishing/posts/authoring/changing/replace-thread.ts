@@ -1,6 +1,7 @@
 import type { Sql } from '../../../../platform/db/index.ts';
 import { insertTimeline, moment } from '../../journal.ts';
-import { post } from '../../row.ts';
+import { PARENT_FAILED, post } from '../../row.ts';
+import { undecided } from '../../state.ts';
 import type { PostChange } from '../input.ts';
 import type { Target } from '../thread.ts';
 
@@ -29,11 +30,12 @@ const putItems = (sql: Sql, { orgId, postId }: Target, items: NonNullable<PostCh
     with put as (
       insert into posts as p (
         ${post.names(sql, 'item')}, org_id, channel_id, group_id, root_post_id, state, detail, on_brake, content_clean,
-        settings, publish_date, tag_ids, creation_method, created_by
+        settings, publish_date, tag_ids, creation_method, created_by, error_kind, error
       )
       select ${post.values(sql, 'item', 'i')}, r.org_id, r.channel_id, r.group_id, r.id, r.state,
-        case r.detail when 'retrying' then 'scheduled' else r.detail end, r.on_brake, true,
-        r.settings, r.publish_date, r.tag_ids, r.creation_method, r.created_by
+        case when r.detail = 'retrying' then 'scheduled' when not ${undecided(sql, 'r')} then r.detail end,
+        r.on_brake, true, r.settings, r.publish_date, r.tag_ids, r.creation_method, r.created_by,
+        case r.state when 'ERROR' then r.error_kind end, case r.state when 'ERROR' then ${PARENT_FAILED} end
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as i (n int, ${post.record(sql, 'item')}), posts r
       where r.org_id = ${orgId}
         and r.id = ${postId}
@@ -42,7 +44,8 @@ const putItems = (sql: Sql, { orgId, postId }: Target, items: NonNullable<PostCh
       set parent_post_id = excluded.parent_post_id, content = excluded.content, media = excluded.media,
         delay_minutes = excluded.delay_minutes, group_id = excluded.group_id, state = excluded.state,
         detail = excluded.detail, on_brake = excluded.on_brake, content_clean = true, settings = excluded.settings,
-        publish_date = excluded.publish_date, tag_ids = excluded.tag_ids, due_at = null, error_kind = null, error = null,
+        publish_date = excluded.publish_date, tag_ids = excluded.tag_ids, due_at = null,
+        error_kind = excluded.error_kind, error = excluded.error,
         saved = null, preparation = null, prepare_at = null, -- what the network was given for the item as it was
         seq = default, version = p.version + 1, updated_at = now(), deleted_at = null
       where p.org_id = excluded.org_id
