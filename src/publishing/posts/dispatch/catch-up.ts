@@ -131,7 +131,7 @@ const moveTo = (
   ), moved as (
     update posts p
     set publish_date = ${at}, due_at = ${at}, recurrence = ${JSON.stringify(recurrence)}::text::jsonb,
-      version = p.version + 1, updated_at = ${changedAt}
+      attempts_failed = 0, version = p.version + 1, updated_at = ${changedAt}
     from channel c
     where p.org_id = ${orgId}
       and p.id = ${id}

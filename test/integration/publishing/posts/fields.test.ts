@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../../../src/platform/kernel/index.ts';
+import { ProviderError, systemClock } from '../../../../src/platform/kernel/index.ts';
+import { settles } from '../../../support/wire/settles.ts';
 import { settled } from '../../../support/worlds/publishing/world.ts';
 import { element, later, openPostRoutes } from '../../../support/worlds/publishing/post-routes.ts';
 
@@ -269,4 +270,16 @@ test('an item that is put behind a post which was given up says why it waits, an
   expect((await put([{ id: item.id, content: 'other' }])).body.thread).toMatchObject([
     { ...given, id: item.id, error },
   ]);
+});
+
+test('a post that is to be tried again and gets another date is tried as often as a new one [S109]', async () => {
+  const id = await made();
+  await db.sql`update posts set detail = 'retrying', attempts_failed = 4 where id = ${id}`;
+  network.behave = () => Promise.reject(new ProviderError('unavailable', 'Down'));
+  expect((await ann.client.send('PATCH', `/posts/${id}`, { publishDate: later(-HOUR) })).status).toBe(200);
+  const planned = async () =>
+    (await ann.client.get(`/posts/${id}/timeline`)).body.items.find(
+      ({ kind }: { kind: string }) => kind === 'retry_planned',
+    );
+  await settles(async () => expect(await planned()).toMatchObject({ data: { inMs: 10_000 } }));
 });

@@ -45,7 +45,7 @@ export const applyEdit = (
         on_brake = case when s.enters then ${braked(sql, labelsAfter(sql, 'p'))} else s.state = 'QUEUE' and p.on_brake end,
         error_kind = case when s.state = 'ERROR' or ${overLimit(sql)} then p.error_kind end,
         error = case when s.state = 'ERROR' or ${overLimit(sql)} then p.error end,
-        attempts_failed = case when b.state <> s.state then 0 else p.attempts_failed end,
+        attempts_failed = case when b.state <> s.state or e.given ? 'publishDate' then 0 else p.attempts_failed end,
         -- what the network was given for the post as it was; of an attempt whose outcome is open it is kept
         saved = case
           when b.undecided
