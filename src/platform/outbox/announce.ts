@@ -6,20 +6,28 @@ export type NewFact = { [T in Topic]: { orgId: string; topic: T; entityId: strin
 
 /**
  * One fact for each row behind `from`, whose columns `org_id` and `id` name the organization and the entity; `payload`
- * has an expression for each key.
+ * has an expression for each key. `order`: of the facts of one statement, where somebody may look at it.
  */
-type Announced = { [T in Topic]: { from: Fragment; payload: { [Key in keyof Payload<T>]: Fragment } } };
+type Announced = {
+  [T in Topic]: { from: Fragment; payload: { [Key in keyof Payload<T>]: Fragment }; order?: Fragment };
+};
 
 /**
  * A CTE that writes facts, in the statement that makes them: in the order of the topics, as one insert. It is called
  * after the first topic, as in `post_paused_announced`, so a statement may have several.
  */
 export function announce(sql: Sql, announced: Partial<Announced>): Fragment {
-  const [first, ...more] = Object.entries(announced).map(([topic, { from, payload }]) => ({ topic, from, payload }));
+  const [first, ...more] = Object.entries(announced).map(([topic, fact]) => ({ topic, ...fact }));
   if (!first) throw new Error('announce: no topic was named');
-  const rows = ({ topic, from, payload }: typeof first) => sql`
+  const rows = ({ topic, from, payload, order }: typeof first) => {
+    const selected = sql`
       select org_id, ${topic}::text, id, (select to_jsonb(payload) from (select ${columns(sql, payload)}) payload)
       from ${from}`;
+    return order
+      ? sql` (${selected}
+      order by ${order})`
+      : selected;
+  };
   return sql`
     ${sql(`${first.topic.replace('.', '_')}_announced`)} as (
       insert into outbox (org_id, topic, entity_id,

@@ -27,8 +27,9 @@ export const pausePosts = (
     returning ${post.names(sql, 'fact', 'p')}
   ), ${timeline(sql, { from: sql`paused`, kind: 'paused', message })}, ${announce(sql, {
     'post.paused': {
-      from: withChannel(sql, sql`(select * from paused order by id)`),
+      from: withChannel(sql, sql`paused`),
       payload: pausedFact(sql, sql`${reason}::text`),
+      order: sql`id`,
     },
   })}`;
 
@@ -46,8 +47,9 @@ export const dropPosts = (sql: Sql, message: string): Fragment => sql`
     returning ${post.names(sql, 'fact', 'p')}
   ), ${timeline(sql, { from: sql`deleted`, kind: 'cancelled', message })}, ${announce(sql, {
     'post.deleted': {
-      from: withChannel(sql, sql`(select * from deleted order by id)`),
+      from: withChannel(sql, sql`deleted`),
       payload: deletedFact(sql),
+      order: sql`id`,
     },
   })}`;
 

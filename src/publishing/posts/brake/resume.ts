@@ -93,8 +93,9 @@ const planPosts = (sql: Sql, orgId: string, target: BrakeTarget, spacingSeconds:
     data: sql`jsonb_build_object('at', ${moment(sql, sql`at`)})`,
   })}, ${announce(sql, {
     'post.resumed': {
-      from: withChannel(sql, sql`(select * from resumed where at is not null order by at, id)`),
+      from: withChannel(sql, sql`(select * from resumed where at is not null)`),
       payload: pausedFact(sql, sql`'brake'`),
+      order: sql`at, id`,
     },
   })}
   select id as "postId", at

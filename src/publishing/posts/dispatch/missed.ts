@@ -90,17 +90,19 @@ const judge = (sql: Sql, channels: readonly string[], outage: Judgement) => sql<
     { from: sql`abandoned`, kind: 'failed', message: PARENT_FAILED },
   )}, ${announce(sql, {
     'post.missed': {
-      from: withChannel(sql, sql`(select * from judged order by id)`, sql`channel`),
+      from: withChannel(sql, sql`judged`, sql`channel`),
       payload: { ...postFact(sql), state: sql`state`, detail: sql`detail`, policy: sql`policy` },
+      order: sql`id`,
     },
     'post.failed': {
-      from: withChannel(sql, sql`(select * from judged where state = 'ERROR' order by id)`, sql`channel`),
+      from: withChannel(sql, sql`(select * from judged where state = 'ERROR')`, sql`channel`),
       payload: {
         ...failedFact(sql),
         detail: sql`detail`,
         attempts: sql`attempt`,
         retryable: sql`policy <> 'drop'`,
       },
+      order: sql`id`,
     },
   })}
   select id

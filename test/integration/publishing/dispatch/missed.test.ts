@@ -122,6 +122,17 @@ describe('a post that was due while no host was there', () => {
     expect(new Date(String(scheduled[1]!.payload['publishDate']))).toEqual(publishDate);
   });
 
+  test('is told of in the order of the posts, over several channels [S126]', async () => {
+    org = await seedOrg(db.sql, 5);
+    await policy('ask');
+    await silentFor(3 * HOUR);
+    const ids: string[] = [];
+    for (let n = 0; n < 20; n += 1) ids.push(await due(2 * HOUR, { channelId: org.channelIds[(n * 3) % 5]! }));
+    await start();
+    for (const topic of ['post.missed', 'post.failed'])
+      expect((await facts(topic)).map(({ entity_id }) => entity_id)).toEqual(ids);
+  });
+
   test('is given up by `drop`, and by `publish` asked about when it is more than a day late [S126]', async () => {
     await silentFor(30 * HOUR);
     const old = await due(26 * HOUR);
