@@ -1,5 +1,5 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
-import type { FollowUpsPort } from '../posts/index.ts';
+import { awaitsApproval, type FollowUpsPort } from '../posts/index.ts';
 import type { Reply } from './row.ts';
 
 // Rows of what follows a publication, as parts of the statement that publishes: so nothing can be published without
@@ -82,7 +82,8 @@ export const planFollowUps: FollowUpsPort['plan'] = (sql, settled) => sql`
         and not ${hasOpenItems(sql, {
           org: sql`s.org_id`,
           root: sql`s.root_post_id`,
-          but: sql`q.id = s.id or s.state = 'ERROR' and q.state = 'QUEUE' and q.seq > s.seq`,
+          but: sql`q.id = s.id
+            or s.state = 'ERROR' and (q.state = 'QUEUE' or ${awaitsApproval(sql, 'q')}) and q.seq > s.seq`,
         })}
       returning f.post_id, f.due_at
     ), follow_ups as (

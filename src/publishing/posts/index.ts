@@ -41,6 +41,6 @@ export { resumePosts } from './resume.ts';
 export { catchUpStopped } from './dispatch/catch-up.ts';
 export { insertTimeline, postFact, timeline, touchPosts, withChannel } from './journal.ts';
 export { postsRetention } from './retention.ts';
-export { braked, inFlight, labelsOf, orgIsDisabled, published, queued } from './state.ts';
+export { awaitsApproval, braked, inFlight, labelsOf, orgIsDisabled, published, queued } from './state.ts';
 export { BrakeTarget, marksOfNewChannel } from './brake/brakes.ts';
 export { type CampaignFields, type CampaignRow, campaignsRetention } from './campaigns/store.ts';

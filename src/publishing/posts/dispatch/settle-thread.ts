@@ -1,6 +1,14 @@
 import type { Fragment, Sql } from '../../../platform/db/index.ts';
 import { PARENT_FAILED, post } from '../row.ts';
-import { behindAnother, braked, dueAfterParent, labelsOf, orgIsDisabled, queuedDetail } from '../state.ts';
+import {
+  awaitsApproval,
+  behindAnother,
+  braked,
+  dueAfterParent,
+  labelsOf,
+  orgIsDisabled,
+  queuedDetail,
+} from '../state.ts';
 
 // What the end of an attempt means for the items behind its post, in the statement of `settleOf`.
 
@@ -26,7 +34,7 @@ export const openNextItems = (sql: Sql): Fragment => sql`
           and p.org_id = s.org_id
         returning ${post.names(sql, 'fact', 'p')}, p.on_brake, b.is_paused, b.disabled`;
 
-/** The items behind one that has failed are given up with it. */
+/** The items behind one that has failed are given up with it, those that wait for approval as well: nothing would follow it. */
 export const abandonLaterItems = (sql: Sql): Fragment => sql`
         update posts p
         set state = 'ERROR', detail = null, error_kind = s.error_kind, error = ${PARENT_FAILED}, updated_at = now()
@@ -35,6 +43,6 @@ export const abandonLaterItems = (sql: Sql): Fragment => sql`
           and p.root_post_id = coalesce(s.root_post_id, s.id)
           and p.org_id = s.org_id
           and p.seq > s.seq
-          and p.state = 'QUEUE'
+          and (p.state = 'QUEUE' or ${awaitsApproval(sql)})
           and p.deleted_at is null
         returning p.id, p.org_id`;
