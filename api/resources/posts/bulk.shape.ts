@@ -22,7 +22,10 @@ export const Plan = z.strictObject({
   planId: z.string(),
   rows: z.array(
     Row.extend({
-      warnings: Warnings.meta({ description: 'What preflight warns of, of the first 2,000 posts of valid rows.' }),
+      warnings: Warnings.meta({
+        description:
+          'What preflight warns of, of the first 2,000 posts of valid rows; those behind them say `not_compared`.',
+      }),
     }),
   ),
 });

@@ -1,4 +1,4 @@
-// Made from the OpenAPI document by npm run gen. sha256: da6b3ba9474847039b3161e63943c97db7c5d0bf9315cddd64cf52d64de52c7d
+// Made from the OpenAPI document by npm run gen. sha256: 9cc048b7c6e8e13a28744dea0f4b882f6ea620d9d9514e94708368b4ab43ca2f
 export const repeatablePosts: readonly string[] = [
   "/public/v1/generate-video",
   "/public/v1/media/{id}/transform",
@@ -1159,7 +1159,7 @@ export interface components {
                 errors: components["schemas"]["Faults"];
                 /** @description The first post of a row that was created. */
                 postId?: string;
-                /** @description What preflight warns of, of the first 2,000 posts of valid rows. */
+                /** @description What preflight warns of, of the first 2,000 posts of valid rows; those behind them say `not_compared`. */
                 warnings: components["schemas"]["Warnings"];
             }[];
         };
@@ -1389,7 +1389,7 @@ export interface components {
         };
         Warnings: {
             /** @enum {string} */
-            code: "token_expires_before" | "channel_refresh_needed" | "duplicate_content" | "rate_budget" | "media_will_be_converted" | "dst_shift" | "limit_exceeded" | "first_comment_ignored" | "approval_needed";
+            code: "token_expires_before" | "channel_refresh_needed" | "duplicate_content" | "rate_budget" | "media_will_be_converted" | "dst_shift" | "limit_exceeded" | "first_comment_ignored" | "approval_needed" | "not_compared";
             message: string;
         }[];
         Webhook: {

@@ -5,7 +5,7 @@ import { CreateBody, type SentBody, readBody } from './body.ts';
 import { judgeBodies, type JudgedBody, type JudgedElement } from './judgement.ts';
 import type { AskedBody, findOutlooks } from './outlook.ts';
 import { faultsOf } from './verdict.ts';
-import { warningsOf } from './warnings.ts';
+import { type Warning, warningsOf } from './warnings.ts';
 
 // The rows of a plan: each is judged for itself, and those that are valid are warned of together.
 
@@ -88,15 +88,18 @@ export function toWarnOf(rows: readonly JudgedRow[]): AskedBody[] {
   });
 }
 
+/** Of a row beyond them. */
+const NOT_COMPARED: Warning = {
+  code: 'not_compared',
+  message: `Only the first ${MOST_WARNED} posts of a plan are looked at for warnings: this row is behind them`,
+};
+
 /** What is said of several posts of a row alike is said once. */
-export const warningsOfRow = (
+export function warningsOfRow(
   elements: readonly JudgedElement[],
   outlooks: Awaited<ReturnType<typeof findOutlooks>>,
-) => [
-  ...new Map(
-    elements
-      .flatMap((element) => outlooks.get(element) ?? [])
-      .flatMap(warningsOf)
-      .map((warning) => [warning.message, warning]),
-  ).values(),
-];
+): Warning[] {
+  const found = elements.flatMap((element) => outlooks.get(element) ?? []);
+  if (found.length < elements.length) return [NOT_COMPARED];
+  return [...new Map(found.flatMap(warningsOf).map((warning) => [warning.message, warning])).values()];
+}

@@ -27,6 +27,17 @@ const apply = (planId: string, client = ann.client) => client.post(`/posts/bulk/
 const told = (list: readonly Row[]) => list.map(({ index, valid, errors }) => [index, valid, errors[0]?.field]);
 
 describe('POST /posts/bulk', () => {
+  test('says of which rows it does not know what to warn of [S124, S116]', async () => {
+    const posts = Array.from({ length: 100 }, (_, n) => element(channel, `${n}`));
+    const items = Array.from({ length: 21 }, (_, n) => schedule({ type: 'draft', date: later(n * 86_400_000), posts }));
+    const { rows: planned } = await bulk([...items, { ...items[0], date: 'never' }]);
+    expect(planned.map(({ valid, warnings }) => [valid, warnings.map(({ code }) => code)])).toEqual([
+      ...Array.from({ length: 20 }, () => [true, []]),
+      [true, ['not_compared']],
+      [false, []],
+    ]);
+  });
+
   test('judges each row as create does and stores none; a row that is no body spoils no other [S124]', async () => {
     const before = await rows();
     const id = await made();
