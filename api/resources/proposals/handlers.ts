@@ -1,4 +1,4 @@
-import { withProposalIds } from '../../../src/publishing/proposals/index.ts';
+import { rootIdsOf, withProposalIds } from '../../../src/publishing/proposals/index.ts';
 import { auditActor } from '../../http/audit-actor.ts';
 import type { Call } from '../../http/route.ts';
 import { bodiesOf, byAgents, refusalOfEntry, SocialPosts } from '../posts/agent-posts.ts';
@@ -11,6 +11,12 @@ export const acceptProposal = (call: Accepting) =>
   call.rooms.proposals.accept(call.principal.orgId, auditActor(call), call.params.id, async ({ id, content }) => {
     const { date } = call.body;
     const { socialPost } = SocialPosts.parse(content);
+    const roots = rootIdsOf(
+      id,
+      socialPost.map(({ postsAndComments }) => postsAndComments.length),
+    );
+    // all are made in one commit: by an acceptance that was cut off, and is not judged again
+    if ((await call.rooms.posts.findKnownPosts(call.principal.orgId, roots)).size > 0) return roots;
     const dated = date
       ? socialPost.map((post) => ({ ...post, type: 'schedule' as const, date: date.toISOString() }))
       : socialPost;

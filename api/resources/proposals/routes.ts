@@ -49,6 +49,7 @@ export default [
     description:
       'The posts are created as by `POST /posts` now; what that refuses leaves the proposal pending. With `date` they are scheduled for it.',
     planLimit: 'posts_per_month',
+    idempotent: true,
     body: z.strictObject({ date: DateText.optional() }),
     handle: (call) => acceptProposal(call),
   }),

@@ -16,6 +16,16 @@ export function postIdOf(proposalId: string, n: number): string {
   return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-8${digits.slice(13, 16)}-a${digits.slice(17, 20)}-${digits.slice(20, 32)}`;
 }
 
+/** The ids of the first posts of the threads of a proposal, whose lengths these are. */
+export function rootIdsOf(proposalId: string, lengths: readonly number[]): string[] {
+  let n = 0;
+  return lengths.map((length) => {
+    const id = postIdOf(proposalId, n);
+    n += length;
+    return id;
+  });
+}
+
 /** Composed posts of which each stands where the others name it. */
 interface Linked {
   id: string;

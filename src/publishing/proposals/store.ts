@@ -86,7 +86,10 @@ export const listProposals = (
   order by p.id desc
   limit ${page.limit}`;
 
-/** Begins an acceptance of what is pending: while it may be under way, and once its posts are there, nobody rejects it. */
+/**
+ * Begins an acceptance of what is pending: while it may be under way, and once its posts are there, nobody rejects it, and
+ * it does not expire.
+ */
 export async function beginAcceptance(sql: Sql, orgId: string, id: string): Promise<boolean> {
   const rows = await sql`
     update proposals
@@ -94,7 +97,7 @@ export async function beginAcceptance(sql: Sql, orgId: string, id: string): Prom
     where org_id = ${orgId}
       and id = ${id}
       and state = 'pending'
-      and (expires_at > now() or acceptances > 0)
+      and (expires_at > now() or not ${isUntouched(sql, orgId, id)})
     returning 1`;
   return rows.length > 0;
 }

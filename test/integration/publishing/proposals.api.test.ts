@@ -75,6 +75,32 @@ describe('a proposal', () => {
     expect((await posts()).length).toBe(before + 1);
   });
 
+  test('whose acceptance was cut off when its posts were there is accepted, whatever would refuse them by now', async () => {
+    const id = await propose({
+      type: 'schedule',
+      date: later(),
+      postsAndComments: [{ content: '1' }, { content: '2' }],
+    });
+    const { postIds } = (await accept(id)).body;
+    const made = await posts();
+    await world.product.db.sql`
+      update proposals
+      set state = 'pending', acceptances = 1, decided_at = null, decided_by = null, post_ids = null, expires_at = now()
+      where id = ${id}`;
+    await world.ann.client.post('/integrations/disable', { id: world.channelId });
+    expect(await accept(id)).toMatchObject({ status: 200, body: { status: 'accepted', postIds } });
+    await world.ann.client.post('/integrations/enable', { id: world.channelId });
+    expect((await posts()).map((post) => post['id'])).toEqual(made.map((post) => post['id']));
+  });
+
+  test('that is accepted twice with one Idempotency-Key is answered twice alike [S18]', async () => {
+    const id = await propose();
+    const again = () => world.ann.client.post(`/proposals/${id}/accept`, {}, { 'idempotency-key': id });
+    const [first, second] = [await again(), await again()];
+    expect([second.status, second.text]).toEqual([200, first.text]);
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+  });
+
   test('whose acceptance died before it made posts may be rejected once that is over', async () => {
     const id = await propose();
     const cutOff = (until: string) => world.product.db.sql`
@@ -126,6 +152,17 @@ describe('a proposal', () => {
     expect(await statusOf(id)).toBe('expired');
     expect((await accept(id)).status).toBe(409);
     expect((await world.ann.client.get('/proposals?status=expired')).body.items).toHaveLength(1);
+  });
+
+  test('whose acceptance died before it made posts expires all the same', async () => {
+    const id = await propose();
+    const before = await posts();
+    await world.product.db.sql`
+      update proposals
+      set acceptances = 1, accepting_until = now() - interval '1 second', expires_at = now()
+      where id = ${id}`;
+    expect([(await accept(id)).status, await statusOf(id)]).toEqual([409, 'expired']);
+    expect(await posts()).toEqual(before);
   });
 
   test('that create would not take in form is refused at once', async () => {
