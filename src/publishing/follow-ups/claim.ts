@@ -31,8 +31,8 @@ const isSilent = (sql: Sql): Fragment => sql`(
         )
       )`;
 
-/** The row `f` waits for a login of its channel, which has one again. */
-const isLoggedIn = (sql: Sql): Fragment => sql`(
+/** The row `f` waits for its channel, which is logged in and enabled again. */
+const isReady = (sql: Sql): Fragment => sql`(
         f.state = 'waiting'
         and f.login_until is not null
         and exists (
@@ -41,6 +41,7 @@ const isLoggedIn = (sql: Sql): Fragment => sql`(
           where c.id = f.channel_id
             and c.org_id = f.org_id
             and not c.refresh_needed
+            and not c.disabled
         )
       )`;
 
@@ -105,7 +106,7 @@ const lockedFollowUps = (sql: Sql): Fragment => sql`
         join posts p on p.id = f.post_id and p.org_id = f.org_id
         join channels c on c.id = f.channel_id and c.org_id = f.org_id
         where f.due_at is not null
-          and (f.due_at <= now() or ${isSilent(sql)} or ${isLoggedIn(sql)})
+          and (f.due_at <= now() or ${isSilent(sql)} or ${isReady(sql)})
           and not ${isHeld(sql)}
         order by f.id
         for no key update of f
@@ -168,12 +169,12 @@ const followUpOf = ({ channel, ...row }: Read, heldSince: number): FollowUp => (
 export const followUpIsOverdue = (sql: Sql, graceMs: number): Fragment => sql`(
       exists (select from post_follow_ups f where f.due_at < now() - ${graceMs}::float8 * interval '1 ms')
       or exists (select from post_follow_ups f where ${isSilent(sql)})
-      or exists (select from post_follow_ups f where ${isLoggedIn(sql)})
+      or exists (select from post_follow_ups f where ${isReady(sql)})
     )`;
 
 /**
- * Posts of which a follow-up was due `graceMs` ago, whose host has fallen silent, or whose channel has the login that
- * it waited for, dealt over organizations. `now`: by the database's clock.
+ * Posts of which a follow-up was due `graceMs` ago, whose host has fallen silent, or whose channel works again for which
+ * it waited, dealt over organizations. `now`: by the database's clock.
  */
 export const findOverdueFollowUps = (
   sql: Sql,
@@ -200,7 +201,7 @@ export const findOverdueFollowUps = (
     union all
     ${of(sql``, isSilent(sql))}
     union all
-    ${of(sql``, isLoggedIn(sql))}
+    ${of(sql``, isReady(sql))}
   ) overdue
   group by "orgId", "postId"
   order by min(turn), min(at)

@@ -32,7 +32,7 @@ export interface FollowUp {
   unansweredMs: number;
   /** Of a network that cannot be asked: whether a request of the attempt may have left. */
   mayHaveSent: boolean;
-  /** Nobody has logged the channel in for as long as it waits for that. */
+  /** Nobody has logged the channel in, or enabled it, for as long as it waits for that. */
   isLoginOver: boolean;
   /** Waits since then for a network that answers nobody. */
   circuitSince: Date | null;

@@ -11,13 +11,14 @@ const RETRIES = [MINUTE, 5 * MINUTE, 30 * MINUTE] as const;
 
 /**
  * What became of a follow-up. `none`: the network has no such thing. `ended`: its post or its configuration is gone.
- * `behind`: items of its thread are not out. `gone`: the channel that should act cannot.
+ * `behind`: items of its thread are not out. `stopped`: the channel that should act is disabled. `gone`: it is deleted.
  */
 export type FollowUpOutcome =
   | MadeOutcome
   | { kind: 'none' }
   | { kind: 'ended'; message: string }
   | { kind: 'behind' }
+  | { kind: 'stopped'; message: string }
   | { kind: 'gone'; message: string };
 
 /** What is written of it. `null` of a message: nothing is told. */
@@ -26,7 +27,7 @@ export interface FollowUpResult {
   error: string | null;
   /** The next step, from now; null: it is over, or it waits for a login. */
   dueInMs: number | null;
-  /** Waits for a new login of its channel, a day at most. */
+  /** Waits until its channel is logged in and enabled again, a day at most. */
   login: boolean;
   /** Waits for a network that answers nobody, a day at most. */
   circuit: boolean;
@@ -106,6 +107,15 @@ export function resultOf(
       return isLoginOver
         ? failed('The channel needed a new login, and nobody logged it in within a day')
         : result({ state: 'waiting', error: outcome.message, login: true, message: 'Waits for a new login' });
+    case 'stopped':
+      return isLoginOver
+        ? failed('The channel was disabled, and nobody enabled it within a day')
+        : result({
+            state: 'waiting',
+            error: outcome.message,
+            login: true,
+            message: 'Waits until the channel is enabled',
+          });
     case 'rate_limited':
     case 'unavailable':
       return again(outcome.message, outcome.retryAfterMs);

@@ -39,7 +39,7 @@ export function taskOf(
   if (followUp.isDeleted) return end({ kind: 'ended', message: 'The post was deleted' });
   if (followUp.isThreadOpen) return end({ kind: 'behind' });
   if (!channel) return end({ kind: 'gone', message: 'The channel that should act is not there any more' });
-  if (stop === 'disabled') return end({ kind: 'gone', message: 'The channel that should act is disabled' });
+  if (stop === 'disabled') return end({ kind: 'stopped', message: 'The channel that should act is disabled' });
   if (stop === 'login') return end({ kind: 'reauthorize', message: 'The channel needs a new login' });
   if (reply) {
     if (channels.adapterOf(channel)?.comment?.replies)

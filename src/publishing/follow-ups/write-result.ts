@@ -4,7 +4,7 @@ import { postFact, timeline, touchPosts, withChannel } from '../posts/index.ts';
 import type { FollowUp } from './row.ts';
 import type { FollowUpResult } from './rules.ts';
 
-/** How long a follow-up waits for a new login of its channel. */
+/** How long a follow-up waits until its channel is logged in and enabled again. */
 const LOGIN_HOURS = 24;
 
 /** `plugTitle`: for people; null of what is no plug. */

@@ -437,6 +437,38 @@ describe('a channel that needs a login', () => {
   });
 });
 
+describe('a channel that is disabled', () => {
+  /** A first comment that is due while its channel is disabled. */
+  async function disabledBefore() {
+    const { channelId, post } = await publishWith(() => Promise.reject(new ProviderError('unavailable', 'Later')));
+    await untilTried(post.id);
+    below.behave = undefined;
+    await db.sql`update channels set disabled = true where id = ${channelId}`;
+    await makeDue(world, post.id);
+    await untilTried(post.id, 2);
+    return { channelId, post };
+  }
+
+  test('is waited for, and the comment goes out when it is enabled again', async () => {
+    const { channelId, post } = await disabledBefore();
+    expect((await firstOf(post.id)).waitsMs).toBeGreaterThan(23 * 3_600_000);
+    await world.reconciler.sweep();
+    expect(await firstOf(post.id)).toMatchObject({ state: 'waiting', attempt: 2 }); // nobody asks for it meanwhile
+    await db.sql`update channels set disabled = false where id = ${channelId}`;
+    await world.reconciler.sweep();
+    await untilState(post.id, 'done');
+    expect(madeFor(post)).toHaveLength(1);
+  });
+
+  test('for more than a day ends it', async () => {
+    const { post } = await disabledBefore();
+    await db.sql`update post_follow_ups set login_until = now() - interval '1 s' where post_id = ${post.id}`;
+    await makeDue(world, post.id);
+    await untilState(post.id, 'failed');
+    expect((await firstOf(post.id)).error).toBe('The channel was disabled, and nobody enabled it within a day');
+  });
+});
+
 test('a post that is deleted ends what was to follow it', async () => {
   const { orgId, post } = await publishWith(() => Promise.reject(new ProviderError('unavailable', 'Later')));
   await untilTried(post.id);
