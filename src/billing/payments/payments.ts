@@ -111,7 +111,7 @@ export function openPayments({
   const resumePosts = queue.resumeQueue;
 
   const notices = openNotices({ email, frontendUrl, payingRoles, notifications });
-  const apply = openApply({ enforceLimits, resumePosts, notices });
+  const apply = openApply({ enforceLimits, pausePosts: queue.pauseQueue, resumePosts, notices });
   const tasks = openTasks({ sql, processor, apply, lockOrg, log });
   const checkouts = openCheckouts({
     sql,
@@ -134,7 +134,6 @@ export function openPayments({
   const dunning = openDunning({
     sql,
     lockOrg,
-    pausePosts: queue.pauseQueue,
     notices,
     apply,
     afterwards: tasks.begin,

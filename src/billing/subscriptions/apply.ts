@@ -2,6 +2,7 @@ import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import type { Json, Sql } from '../../platform/db/index.ts';
 import { bind, newId } from '../../platform/kernel/index.ts';
 import { dropCheckout, endCheckout } from './checkout-store.ts';
+import { endOverdueGrace } from './dunning-store.ts';
 import type { Notices } from './notices.ts';
 import { PLANS, type Tier } from '../../entitlements/index.ts';
 import { isLower, type Paid, type PaidInvoice, startsPending, tiersAfter } from './subscription-rules.ts';
@@ -14,6 +15,7 @@ export const PROCESSOR: AuditActor = { userId: null, impersonatorId: null, ip: n
 export interface ApplyNeeds {
   /** Disables what is beyond the limits of the org (BI24, BI25). */
   enforceLimits(sql: Sql, orgId: string): Promise<unknown>;
+  pausePosts(sql: Sql, orgId: string, message: string): Promise<void>;
   /** Starts the posts again that waited for a payment. */
   resumePosts(sql: Sql, orgId: string): Promise<void>;
   notices: Notices;
@@ -48,6 +50,15 @@ async function note(
   await writeAudit(sql, by, { orgId, action: `billing.${action}`, resource: 'billing', resourceId: orgId, detail });
 }
 
+/** Pauses what is queued when the grace period is over and nobody has seen that before (S80); false: it is not. */
+async function lapse(deps: ApplyNeeds, sql: Sql, orgId: string): Promise<boolean> {
+  if (!(await endOverdueGrace(sql, orgId))) return false;
+  await deps.pausePosts(sql, orgId, 'The subscription is not paid');
+  await deps.notices.lapsed(sql, orgId);
+  await note(sql, orgId, 'subscription_lapsed', PROCESSOR);
+  return true;
+}
+
 /** It is over, at the processor too or soon. */
 async function end(
   deps: ApplyNeeds,
@@ -66,6 +77,7 @@ async function end(
     await endGrace(deps, sql, orgId); // it may have been all that was owed
     return 'applied';
   }
+  await lapse(deps, sql, orgId); // dunning, which has not come by, would find nothing any more
   await store.dropPlan(sql, orgId);
   for (const { id, addon } of await store.runningOf(sql, orgId)) if (addon) await endLater(sql, orgId, id);
   await deps.enforceLimits(sql, orgId);
@@ -294,7 +306,7 @@ async function refuseCard(
 
 /** What states of the processor change in the database; the rooms of others are handed in. */
 export const openApply = (deps: ApplyNeeds) => ({
-  ...bind(deps, { end, invoicePaid, invoiceFailed, state, refuseCard }),
+  ...bind(deps, { end, lapse, invoicePaid, invoiceFailed, state, refuseCard }),
   endAll,
   endLater,
   note,

@@ -52,13 +52,10 @@ export async function overdueTrial(sql: Sql, orgId: string): Promise<string | un
   return row?.id;
 }
 
-/** Locks what is due of a grace period: its end, or the notice after `notices` others. */
-export async function dueGrace(
-  sql: Sql,
-  orgId: string,
-): Promise<{ end: Date; over: boolean; notices: number } | undefined> {
-  const [row] = await sql<{ end: Date; over: boolean; notices: number }[]>`
-    select grace_period_end as end, grace_period_end <= now() as over, grace_notices as notices
+/** Locks what is due of a grace period that is not over: the notice after `notices` others. */
+export async function dueNotice(sql: Sql, orgId: string): Promise<{ end: Date; notices: number } | undefined> {
+  const [row] = await sql<{ end: Date; notices: number }[]>`
+    select grace_period_end as end, grace_notices as notices
     from subscriptions
     where org_id = ${orgId}
       and grace_due_at <= now()
@@ -71,7 +68,13 @@ export const noticeSent = (sql: Sql, orgId: string, next: number, days: number) 
   update subscriptions
   set grace_notices = grace_notices + 1, grace_due_at = grace_period_end - ${days - next}::float8 * interval '1 day'
   where org_id = ${orgId}`;
-export const lapse = (sql: Sql, orgId: string) => sql`
-  update subscriptions
-  set lapsed = true, grace_due_at = null, updated_at = now()
-  where org_id = ${orgId}`;
+/** Ends a grace period that is over; false: there is none, or its end was seen before. */
+export async function endOverdueGrace(sql: Sql, orgId: string): Promise<boolean> {
+  const { count } = await sql`
+    update subscriptions
+    set lapsed = true, grace_due_at = null, updated_at = now()
+    where org_id = ${orgId}
+      and grace_period_end <= now()
+      and not lapsed`;
+  return count > 0;
+}

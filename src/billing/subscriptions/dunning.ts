@@ -1,7 +1,7 @@
 import { type Database, runEach, type Sql } from '../../platform/db/index.ts';
 import type { Log } from '../../platform/telemetry/index.ts';
 import type { Notices } from './notices.ts';
-import { PROCESSOR, type Apply } from './apply.ts';
+import type { Apply } from './apply.ts';
 import { GRACE_DAYS, NOTICE_DAYS } from './subscription-rules.ts';
 import * as store from './dunning-store.ts';
 import { addTask } from '../processor/index.ts';
@@ -9,7 +9,6 @@ import { addTask } from '../processor/index.ts';
 export interface DunningNeeds {
   sql: Database;
   lockOrg(sql: Sql, orgId: string): Promise<void>;
-  pausePosts(sql: Sql, orgId: string, message: string): Promise<void>;
   notices: Notices;
   apply: Apply;
   /** Told after the commit that tasks may wait. */
@@ -32,20 +31,14 @@ export interface Dunning {
   sweep(limit: number): Promise<number>;
 }
 
-export function openDunning({ sql, lockOrg, pausePosts, notices, apply, afterwards, log }: DunningNeeds): Dunning {
+export function openDunning({ sql, lockOrg, notices, apply, afterwards, log }: DunningNeeds): Dunning {
   async function transition(tx: Sql, orgId: string): Promise<void> {
     await lockOrg(tx, orgId);
     const trial = await store.overdueTrial(tx, orgId);
     if (trial !== undefined) await addTask(tx, orgId, { kind: 'sync', subscription: trial });
-    const due = await store.dueGrace(tx, orgId);
+    if (await apply.lapse(tx, orgId)) return;
+    const due = await store.dueNotice(tx, orgId);
     if (!due) return; // paid, or another process was faster
-    if (due.over) {
-      await store.lapse(tx, orgId);
-      await pausePosts(tx, orgId, 'The subscription is not paid');
-      await notices.lapsed(tx, orgId);
-      await apply.note(tx, orgId, 'subscription_lapsed', PROCESSOR);
-      return;
-    }
     await notices.owing(tx, orgId, due.end);
     await store.noticeSent(tx, orgId, NOTICE_DAYS[due.notices + 1] ?? GRACE_DAYS, GRACE_DAYS);
   }

@@ -170,18 +170,22 @@ describe('a failed payment', () => {
     expect(await world.subscription(ann)).toMatchObject({ gracePeriodEnd: null, subscriptionTier: 'PRO' });
   });
 
-  test('removes the row when the processor gives up; a new plan resumes the paused posts', async () => {
-    const { ann, remote, fail } = await owing();
-    await channels(ann.orgId, 1);
-    await fail();
-    await pass(ann, 7);
-    world.processor.end(remote.id);
-    await world.deliverAll();
-    expect(await world.subscription(ann)).toBeNull();
-    expect(await state(ann.orgId)).toMatchObject({ due: 0, posts: { paused: 1 } });
-    await world.buy(ann, 'STARTER');
-    expect(await state(ann.orgId)).toMatchObject({ due: 1, posts: { scheduled: 1 } });
-  });
+  test.each([true, false])(
+    'removes the row when the processor gives up, end seen before: %s; a new plan resumes the posts [S80]',
+    async (isEndSeen) => {
+      const { ann, remote, fail } = await owing();
+      await channels(ann.orgId, 1);
+      await fail();
+      await (isEndSeen ? pass(ann, 7) : world.passDays(ann.orgId, 7));
+      world.processor.end(remote.id);
+      await world.deliverAll();
+      expect(await world.subscription(ann)).toBeNull();
+      expect(await mailsTo(ann)).toEqual(['payment-failed', 'subscription-lapsed']);
+      expect(await state(ann.orgId)).toMatchObject({ due: 0, posts: { paused: 1 } });
+      await world.buy(ann, 'STARTER');
+      expect(await state(ann.orgId)).toMatchObject({ due: 1, posts: { scheduled: 1 } });
+    },
+  );
 
   test('keeps the posts paused whatever is done to their channels once the processor has given up, until a plan is paid [S80]', async () => {
     const { ann, remote, fail } = await owing();
