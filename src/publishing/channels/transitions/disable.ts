@@ -1,7 +1,7 @@
 import type { AuditActor } from '../../../platform/audit/index.ts';
 import type { Database, Sql } from '../../../platform/db/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
-import { catchUpStopped, pausePosts, resumePosts } from '../../posts/index.ts';
+import { catchUpStopped, orgIsDisabled, pausePosts, resumePosts } from '../../posts/index.ts';
 import {
   auditChannel,
   channelFact,
@@ -73,7 +73,7 @@ export async function stopAll(sql: Sql, orgId: string, message: string): Promise
 }
 
 /**
- * Starts a disabled channel, and the posts that wait in it unless it needs a login. False: it is not disabled, or
+ * Starts a disabled channel, and the posts that wait in it unless it needs a login or its org is disabled. False: it is not disabled, or
  * deleted. 402 where the plan has no room for it.
  */
 export function enable(
@@ -90,8 +90,8 @@ export function enable(
     }
     const rows = await sql`
       with channel as (
-        select id, org_id, refresh_needed as stopped, brakes, deleted_at
-        from channels
+        select id, org_id, refresh_needed or ${orgIsDisabled(sql)} as stopped, brakes, deleted_at
+        from channels c
         where org_id = ${orgId}
           and id = ${id}
           and deleted_at is null

@@ -2,7 +2,7 @@ import type { AuditActor } from '../../../platform/audit/index.ts';
 import type { Database, Fragment, Sql } from '../../../platform/db/index.ts';
 import { AppError } from '../../../platform/kernel/index.ts';
 import { announce } from '../../../platform/outbox/index.ts';
-import { catchUpStopped, marksOfNewChannel, resumePosts } from '../../posts/index.ts';
+import { catchUpStopped, marksOfNewChannel, orgIsDisabled, resumePosts } from '../../posts/index.ts';
 import {
   auditChannel,
   channelFact,
@@ -34,9 +34,10 @@ export interface LoggedIn {
 
 /**
  * Writes a login: a new channel, or the one of the same account, which works from then on with its posts (S135, S136,
- * S246). Deleted less than 30 days ago, it comes back with the posts that went with it. Where the plan has no room for
- * one more, a new channel is refused; one that is there keeps its new login and is disabled, and `full` says why. Who
- * may only create channels does not replace the login of one: a server that they name may claim any account.
+ * S246); in an org that is disabled they wait on. Deleted less than 30 days ago, it comes back with the posts that went
+ * with it. Where the plan has no room for one more, a new channel is refused; one that is there keeps its new login and
+ * is disabled, and `full` says why. Who may only create channels does not replace the login of one: a server that they
+ * name may claim any account.
  */
 export async function saveLogin(
   database: Database,
@@ -107,8 +108,9 @@ async function save(
   if (!full && (found.deleted || !found.disabled)) await catchUpStopped(sql, orgId, found.id);
   await sql`
     with channel as (
-      select id, org_id, (disabled or ${full !== undefined}) and deleted_at is null as stopped, brakes, deleted_at
-      from channels
+      select id, org_id, brakes, deleted_at, is_disabled, is_disabled or ${orgIsDisabled(sql)} as stopped
+      from channels c
+      cross join lateral (select (disabled or ${full !== undefined}) and deleted_at is null as is_disabled) d
       where org_id = ${orgId}
         and id = ${found.id}
     ), ${resumePosts(sql, orgId, followUps)}, refreshed as (${refresh(sql, orgId, login)}
@@ -141,14 +143,14 @@ async function insert(sql: Sql, orgId: string, login: LoggedIn): Promise<SavedLo
   return row && { ...row, created: true };
 }
 
-/** Gives the channel its new login, and starts it where it does not stand still. */
+/** Gives the channel its new login, and starts it where nothing stops it. */
 const refresh = (sql: Sql, orgId: string, login: LoggedIn): Fragment => sql`
       update channels c
       set provider_version = ${login.providerVersion}, handle = ${login.handle}, credentials = ${login.credentials},
         token_expires_at = ${login.tokenExpiresAt},
         name = case when c.renamed then c.name else ${login.name} end,
         picture = case when c.renamed then c.picture else ${login.picture} end,
-        disabled = o.stopped, refresh_needed = false, refresh_reason = null, refresh_claim = null,
+        disabled = o.is_disabled, refresh_needed = false, refresh_reason = null, refresh_claim = null,
         refresh_until = null,
         deleted_at = null, ${nextDueTime(sql)}
       from channel o, next

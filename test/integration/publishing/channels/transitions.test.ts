@@ -362,6 +362,21 @@ describe('reconnecting a channel', () => {
   });
 });
 
+test.each([
+  ['enabled', (id: string) => channels.disable(orgId, id), (id: string) => channels.enable(orgId, id)],
+  ['logged in', (id: string) => channels.needsLogin(orgId, id, 'x'), () => login()],
+])('a channel that is %s again in a disabled organization starts with that [S211]', async (_, stop, start) => {
+  const { id } = await login();
+  await post(id, 'soon');
+  const by = { userId: null, impersonatorId: null, ip: null };
+  await stop(id);
+  await world.admin.orgs.change(by, orgId, { disabled: true });
+  await start(id);
+  expect([await details(id), await nextDue(id)]).toEqual([{ soon: 'QUEUE paused' }, null]);
+  await world.admin.orgs.change(by, orgId, { disabled: false });
+  expect([await details(id), await nextDue(id)]).toEqual([{ soon: 'QUEUE scheduled' }, 1]);
+});
+
 describe('removing a channel', () => {
   test('deletes the unpublished posts, and keeps published ones and those in flight [S136]', async () => {
     const { id } = await login();
