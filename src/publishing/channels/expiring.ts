@@ -15,14 +15,18 @@ interface Ending {
   days: number;
 }
 
-/** Claims channels whose login ends within 7 days, and again within one; each of both once for one end. */
+/**
+ * Claims channels whose login ends within 7 days, and again within one; each of both once for one end. Of an organization
+ * that is disabled nobody would hear of it: it is told once that is in use again.
+ */
 const claimExpiring = (sql: Sql, limit: number): Promise<Ending[]> => sql<Ending[]>`/* all orgs */
   with ending as (
-    select id, case when token_expires_at <= now() + interval '1 day' then 1 else 7 end as days
-    from channels
+    select c.id, case when token_expires_at <= now() + interval '1 day' then 1 else 7 end as days
+    from channels c
+    join organizations o on o.id = c.org_id and o.deleted_at is null and o.disabled_at is null
     where token_expires_at > now()
       and token_expires_at <= now() + interval '7 days'
-      and deleted_at is null
+      and c.deleted_at is null
       and not refresh_needed
       and (
         expiry_told_for is distinct from token_expires_at
@@ -30,7 +34,7 @@ const claimExpiring = (sql: Sql, limit: number): Promise<Ending[]> => sql<Ending
       )
     order by token_expires_at
     limit ${limit}
-    for no key update
+    for no key update of c
     skip locked
   )
   update channels c

@@ -12,16 +12,17 @@ const AHEAD_DAYS = 14;
 /** Claims channels whose login ends soon; whoever claims one renews it. */
 const claimEnding = (sql: Sql, limit: number): Promise<ChannelKey[]> => sql<ChannelKey[]>`/* all orgs */
   with ending as (
-    select id
-    from channels
+    select c.id
+    from channels c
+    join organizations o on o.id = c.org_id and o.deleted_at is null
     where token_expires_at > now()
       and token_expires_at <= now() + ${AHEAD_DAYS}::int * interval '1 day'
       and (renewal_tried_at is null or renewal_tried_at <= now() - interval '1 day')
-      and deleted_at is null
+      and c.deleted_at is null
       and not refresh_needed
     order by token_expires_at
     limit ${limit}
-    for no key update
+    for no key update of c
     skip locked
   )
   update channels c
@@ -32,7 +33,8 @@ const claimEnding = (sql: Sql, limit: number): Promise<ChannelKey[]> => sql<Chan
 
 /**
  * Renews logins that end within two weeks, so that a channel in which nothing is posted keeps its login (Instagram and
- * Threads: 60 days). Answers how many were tried; a fault of the line is tried again the next day.
+ * Threads: 60 days); also of an organization that is disabled, as it may be in use again. Answers how many were tried; a
+ * fault of the line is tried again the next day.
  */
 export async function renewIdle(deps: ChannelsDeps, limit: number): Promise<number> {
   const ending = await claimEnding(deps.sql, Math.min(limit, AT_A_TIME));

@@ -95,3 +95,15 @@ test('no login is told of that renews itself, has ended, or is gone [S137]', asy
   expect(await told()).toEqual([[id, '7_days']]);
   expect(await channels.tellExpiring(100)).toBe(0);
 });
+
+test('nothing is told to an organization that is disabled or deleted, and all of it once that is in use again [S137]', async () => {
+  const id = await ending(3);
+  for (const out of ['disabled_at', 'deleted_at']) {
+    await db.sql`update organizations set ${db.sql(out)} = now() where id = ${orgId}`;
+    expect(await channels.tellExpiring(100)).toBe(0);
+    await db.sql`update organizations set ${db.sql(out)} = null where id = ${orgId}`;
+  }
+  expect(await told()).toEqual([]);
+  await channels.tellExpiring(100);
+  expect(await told()).toEqual([[id, '7_days']]);
+});

@@ -68,6 +68,16 @@ describe('a login that ends soon, of a channel in which nothing is posted', () =
     expect(network.grants).toEqual([]);
   });
 
+  test('is renewed for an organization that is disabled, and for none that is deleted', async () => {
+    await ending(3);
+    await db.sql`update organizations set deleted_at = now() where id = ${person.orgId}`;
+    expect(await channels.renewIdle(10)).toBe(0);
+    await db.sql`update organizations set deleted_at = null, disabled_at = now() where id = ${person.orgId}`;
+    expect(await channels.renewIdle(10)).toBe(1);
+    await db.sql`update organizations set disabled_at = null where id = ${person.orgId}`;
+    expect(network.grants).toEqual(['refresh_token']);
+  });
+
   test('is tried once a day over all processes', async () => {
     const id = await ending(3);
     await using second = await openPublishing({
