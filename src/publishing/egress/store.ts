@@ -159,7 +159,7 @@ export async function saveCheck(
 
 /**
  * Takes up at most `limit` routes that are in use and were not looked at for so long; nobody else takes them up
- * meanwhile. In one order of rows, so that two processes do not wait for each other.
+ * meanwhile. Of an organization that is disabled nobody would hear that one broke: that is told afterwards. In one order of rows, so that two processes do not wait for each other.
  */
 export const claimDueChecks = (
   sql: Sql,
@@ -176,7 +176,7 @@ export const claimDueChecks = (
   ), due as (
     select u.org_id, u.setting_id
     from used u
-    join organizations o on o.id = u.org_id and o.deleted_at is null
+    join organizations o on o.id = u.org_id and o.deleted_at is null and o.disabled_at is null
     join provider_settings s on s.id = u.setting_id
       left join egress_checks k on k.org_id = u.org_id and k.setting_id = u.setting_id
     where k.checked_at is null or k.checked_at <= now() - ${staleMs}::float8 * interval '1 ms'

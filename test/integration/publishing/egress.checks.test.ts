@@ -169,6 +169,19 @@ describe('sweep of egress routes', () => {
     expect(await facts()).toHaveLength(1);
   });
 
+  test('announces what broke while its organization was disabled once that is in use again', async () => {
+    const id = await route();
+    await egress.choose(orgId, choiceOf(id), by);
+    await egress.checkDue(500);
+    await db.sql`update organizations set disabled_at = now() where id = ${orgId}`;
+    proxy.breaks();
+    await age(11);
+    expect([await egress.checkDue(500), await facts()]).toEqual([0, []]);
+    await db.sql`update organizations set disabled_at = null where id = ${orgId}`;
+    expect(await egress.checkDue(500)).toBe(1);
+    expect(await facts()).toHaveLength(1);
+  });
+
   test('tells people of a first check that fails, of a route in use alone', async () => {
     proxy.breaks();
     const [used, unused] = [await route(), await route()];
