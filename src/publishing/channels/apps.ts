@@ -1,3 +1,4 @@
+import type { Sql } from '../../platform/db/index.ts';
 import { AppError } from '../../platform/kernel/index.ts';
 import type { EgressRoute } from '../../platform/outbound/index.ts';
 import type { App, SocialAdapter, Values } from '../../providers/registry/index.ts';
@@ -35,14 +36,45 @@ export const isConnectable = (
   );
 };
 
+const isSameApp = (app: App, other: App): boolean =>
+  app.clientId === other.clientId && app.consumerKey === other.consumerKey;
+
 /**
  * Answers the app as it is set now, where the tokens of a login belong to it: its secret or its bot may be newer than
  * those of the login.
  */
 export const latestApp = (app: App | undefined, current: App | undefined): App | undefined =>
-  current && (app === undefined || (app.clientId === current.clientId && app.consumerKey === current.consumerKey))
-    ? current
-    : app;
+  current && (app === undefined || isSameApp(app, current)) ? current : app;
+
+/**
+ * Checks that the app of a login is still there, in the transaction that writes its channel: `lockOrg`, which that holds,
+ * keeps whoever deletes the settings with the app until they see the channel.
+ * @throws AppError 400 where the organization has deleted them since the login began
+ */
+export async function checkApp(
+  { providers }: Pick<AppDeps, 'providers'>,
+  sql: Sql,
+  orgId: string,
+  adapter: SocialAdapter,
+  { app, values }: { app?: App | undefined; values: Values },
+): Promise<void> {
+  const ofOperator = providers.ownApp(adapter, values);
+  if (!app || !adapter.app || (ofOperator && isSameApp(app, ofOperator))) return;
+  if (adapter.login.kind === 'oauth2' && adapter.login.registerApp) return;
+  const rows = await sql`
+    select
+    from provider_settings
+    where org_id = ${orgId}
+      and domain = 'social'
+      and provider_id = ${adapter.id}
+    limit 1`;
+  if (rows.length === 0)
+    throw new AppError(
+      'invalid_request',
+      `The app for ${adapter.title} was deleted meanwhile: set one, and connect again`,
+      { provider: adapter.id },
+    );
+}
 
 /** Answers the app of a connected channel, with what was set since its login. */
 export async function appOfChannel(

@@ -4,6 +4,7 @@ import { AppError, newId, ProviderError } from '../../../platform/kernel/index.t
 import type { EgressRoute } from '../../../platform/outbound/index.ts';
 import type { App, Profile, Social, SocialAdapter, Tokens, Values } from '../../../providers/registry/index.ts';
 import { sealCredentials } from '../credentials.ts';
+import { checkApp } from '../apps.ts';
 import type { ChannelsOptions } from '../deps.ts';
 import type { Person } from './login-channel.ts';
 import { loginExpiry } from '../rules.ts';
@@ -79,7 +80,10 @@ export async function saveAccount(
     credentials: sealCredentials(vault, credentials),
     tokenExpiresAt: loginExpiry(credentials, providers.renewalOf(adapter, tokens)),
     mayReplace: person.mayUpdate,
-    ...(channel && { claim: channel.claim }),
+    async claim(tx: Sql) {
+      await channel?.claim(tx);
+      await checkApp(deps, tx, person.orgId, adapter, account);
+    },
   };
   const saved = await saveLogin(sql, deps, person.orgId, login, person.by);
   if (saved.full)

@@ -172,6 +172,23 @@ describe('networks', () => {
   });
 });
 
+describe('an app that is deleted', () => {
+  const removal = (id: string) => world.providerSettings.remove(person.orgId, id, by);
+  const begin = async () => stateIn((await world.channels.begin(person, 'unset', {})).url);
+  const complete = (state: string) => world.channels.complete({ ...person, by }, 'unset', { code: 'c', state });
+
+  test('since a login with it began ends that login [S157]', async () => {
+    const { id } = await setApp('unset');
+    const state = await begin();
+    await removal(id);
+    expect(await failureOf(complete(state))).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('deleted'),
+    });
+    expect(await db.sql`select from channels`).toHaveLength(0);
+  });
+});
+
 describe('complete', () => {
   test('hands the adapter the app of the organization before that of the operator [DE42]', async () => {
     const operators = stateIn((await world.channels.begin(other, 'slack', {})).url);
