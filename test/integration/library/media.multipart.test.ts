@@ -1,10 +1,11 @@
 // oxlint-disable max-lines -- one product and its storages serve all cases
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rm, utimes } from 'node:fs/promises';
+import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { dropAbandoned } from '../../../src/library/media/uploads/abandon.ts';
+import { claimUpload } from '../../../src/library/media/uploads/store.ts';
 import { newId, systemClock } from '../../../src/platform/kernel/index.ts';
 import { override } from '../../support/worlds/billing.ts';
 import { eventually } from '../../support/wire/eventually.ts';
@@ -388,6 +389,25 @@ describe('multipart upload', () => {
       const { objects } = await lying();
       expect([objects.includes(cut.key), objects.includes(made.key)]).toEqual([false, whose === 'person']);
       expect(file.id).toEqual(expect.any(String));
+    },
+  );
+
+  test.each(['person', 'organization'])(
+    'an object that comes after its %s was erased, as somebody completes it, goes when their claim ends [S149]',
+    async (whose) => {
+      const eve = await app.signUp();
+      const whole = film(70_000);
+      const name: UploadName = (await begin(eve, whole.length)).body;
+      await claimUpload(db.sql, eve.orgId, name.uploadId, name.key, 60_000);
+      if (whose === 'person') await db.sql`delete from users where id = ${eve.userId}`;
+      else await db.sql`delete from organizations where id = ${eve.orgId}`;
+      await media.sweep(1_000);
+      await mkdir(join(folder, dirname(name.key)), { recursive: true });
+      await writeFile(join(folder, name.key), whole);
+      await db.sql`
+        update media_pending_deletions set due_at = due_at - interval '60 s' where storage_key = ${name.key}`;
+      await media.sweep(1_000);
+      expect((await lying()).objects).not.toContain(name.key);
     },
   );
 });

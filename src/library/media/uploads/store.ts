@@ -1,4 +1,5 @@
 import { retentionRule, oldRows, type Sql } from '../../../platform/db/index.ts';
+import { reclaimObjects } from '../pending-deletions-store.ts';
 import { pin } from '../store.ts';
 import type { Pin } from '../storages.ts';
 
@@ -119,10 +120,16 @@ export const releaseUpload = (sql: Sql, orgId: string, id: string) =>
 
 /**
  * Deletes the row of an upload, whose object is left to the sweep unless a file has it (a trigger); false: it has become
- * a file already, or was given up.
+ * a file already, or was given up. For the holder of its claim, behind whom no object comes any more.
  */
-export const dropUpload = async (sql: Sql, orgId: string, id: string): Promise<boolean> =>
-  (await sql`delete from media_uploads where id = ${id} and org_id = ${orgId}`).count === 1;
+export async function dropUpload(sql: Sql, orgId: string, id: string): Promise<boolean> {
+  const [row] = await sql<{ storageKey: string }[]>`
+    delete from media_uploads
+    where id = ${id} and org_id = ${orgId}
+    returning storage_key as "storageKey"`;
+  if (row) await reclaimObjects(sql, [row.storageKey]);
+  return row !== undefined;
+}
 
 /** Those of the ids, as storages have them, that a row names. */
 export async function namedUploads(sql: Sql, providerIds: readonly string[]): Promise<ReadonlySet<string>> {
