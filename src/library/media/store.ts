@@ -169,14 +169,21 @@ const isUsed = (sql: Sql): Fragment => sql`(
 
 /**
  * Where the object of a key lies, and its shown name; a thumbnail lies with its picture. A deleted one is there while a
- * queued post may still publish it: networks fetch it. Undefined: nobody has it any more.
+ * queued post may still publish it: networks fetch it, and while it is the cover of a film, which may lie in another
+ * storage. Undefined: nobody has it any more.
  */
 export async function objectOfKey(sql: Sql, key: string): Promise<(Pin & { orgId: string; name: string }) | undefined> {
   const [row] = await sql<(Pin & { orgId: string; name: string })[]>`
     select f.org_id as "orgId", f.name, ${pin(sql)}
     from files f /* all orgs: the key is the credential */
     where (f.storage_key = ${key} or f.thumbnail_key = ${key})
-      and (f.deleted_at is null or not f.withdrawn and ${isUsed(sql)})
+      and (f.deleted_at is null or not f.withdrawn and ${isUsed(sql)} or f.storage_key = ${key} and exists (
+        select
+        from files film
+        where film.org_id = f.org_id
+          and film.thumbnail_key = ${key}
+          and film.deleted_at is null
+      ))
     order by f.storage_key = ${key} desc
     limit 1`;
   return row;

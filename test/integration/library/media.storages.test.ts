@@ -130,6 +130,12 @@ test('a cover from another storage than that of its film goes out with it', asyn
   const items = [{ id: clip.id, path: clip.path, alt: '', thumbnail: cover.path }];
   const [loaded] = await media.load(ann.orgId, items, ATTEMPT);
   expect(loaded!.thumbnail?.size).toBe(png.length);
+  // the film keeps it, also once nobody has it in the library any more
+  expect((await ann.client.delete(`/files/${cover.id}`)).status).toBe(200);
+  const shown = async () => (await fetch(app.address + new URL(cover.path).pathname, { redirect: 'manual' })).status;
+  expect(await shown()).toBe(302); // to its bucket
+  expect((await ann.client.delete(`/files/${clip.id}`)).status).toBe(200);
+  expect(await shown()).toBe(404);
 });
 
 test('an upload that its storage did not give up can be aborted again at once [S149]', async () => {
