@@ -41,9 +41,10 @@ function conclusionOf(done: PushOutcome, attempts: number): Conclusion {
   const inMs = done.outcome === 'retry' && waitMs !== undefined ? Math.max(waitMs, done.afterMs) : Infinity;
   return inMs > LONGEST_WAIT_MS ? { outcome: 'dropped', reason } : { outcome: 'retried', reason, inMs };
 }
-function write(sql: Database, { id, attempts, tokenId, token }: store.DuePush, end: Conclusion): Promise<void> {
+function write(sql: Database, push: store.DuePush, end: Conclusion): Promise<void> {
+  const { id, attempts } = push;
   if (end.outcome === 'retried') return store.retryPush(sql, { id, attempts, inMs: end.inMs });
-  return end.outcome === 'unknown' ? store.disableDevice(sql, { tokenId, token }) : store.deletePush(sql, id);
+  return end.outcome === 'unknown' ? store.disableDevice(sql, push) : store.deletePush(sql, id);
 }
 
 /** Sends what is due, at least once: after a crash under way it is sent again, and its category collapses it. */

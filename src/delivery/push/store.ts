@@ -109,8 +109,11 @@ export interface ClaimedPush {
   attempts: number;
 }
 
-/** `isHeld`: the session that registered the device goes on; else whoever has it now must not read this. */
-export type DuePush = ClaimedPush & { isHeld: boolean };
+/**
+ * `isHeld`: the session that registered the device goes on; else whoever has it now must not read this. `registeredAt`:
+ * when the device registered, as the database writes it.
+ */
+export type DuePush = ClaimedPush & { isHeld: boolean; registeredAt: string };
 
 /** The organization behind another, whether something of it is due or not; behind the last one comes the first. */
 const nextOwner = (sql: Sql, after: Fragment) => sql`
@@ -182,9 +185,9 @@ export const claimDuePushes = (
     where p.id = any(array(select id from dealt union all select id from longest_due))
       and t.id = p.token_id
     returning p.id, p.token_id as "tokenId", t.token, t.via, t.platform, p.category, p.title, p.content, p.link,
-      p.attempts, ${isHeld(sql)} as "isHeld", p.created_at
+      p.attempts, t.registered_at::text as "registeredAt", ${isHeld(sql)} as "isHeld", p.created_at
   )
-  select id, "tokenId", token, via, platform, category, title, content, link, attempts, "isHeld",
+  select id, "tokenId", token, via, platform, category, title, content, link, attempts, "registeredAt", "isHeld",
     (select owner from visited order by n desc limit 1) as last
   from claimed
   left join dealt using (id)
@@ -237,19 +240,29 @@ export const retryPush = groupCommit<Pick<ClaimedPush, 'id' | 'attempts'> & { in
   TOGETHER,
 );
 
-/** The push service does not know the device: nothing more is sent there until it registers again (NO31). */
-export const disableDevice = groupCommit<Pick<ClaimedPush, 'tokenId' | 'token'>, void>(async (sql, pushes) => {
-  const devices = pushes.toSorted((a, b) => (a.tokenId < b.tokenId ? -1 : 1)); // in one order, so that none deadlock
-  const ids = devices.map(({ tokenId }) => tokenId);
-  await sql`/* all orgs */
+/**
+ * The push service does not know the device: nothing more is sent there until it registers again (NO31). One that has
+ * registered since the push was claimed is known again: only that push is over.
+ */
+export const disableDevice = groupCommit<Pick<DuePush, 'id' | 'tokenId' | 'token' | 'registeredAt'>, void>(
+  async (sql, pushes) => {
+    const devices = pushes.toSorted((a, b) => (a.tokenId < b.tokenId ? -1 : 1)); // in one order, so that none deadlock
+    const ids = devices.map(({ tokenId }) => tokenId);
+    await sql`/* all orgs */
     with disabled as (
       update push_tokens t
       set disabled_at = now()
-      from unnest(${ids}::uuid[], ${devices.map(({ token }) => token)}::text[]) as d (id, token)
+      from unnest(${ids}::uuid[], ${devices.map(({ token }) => token)}::text[],
+        ${devices.map(({ registeredAt }) => registeredAt)}::text[]) as d (id, token, registered_at)
       where t.id = d.id
         and t.token = d.token
+        and t.registered_at = d.registered_at::timestamptz
+      returning t.id
     )
     delete from pushes
-    where token_id = any(${ids}::uuid[])`;
-  return pushes.map(() => undefined);
-}, TOGETHER);
+    where id = any(${devices.map(({ id }) => id)}::uuid[])
+      or token_id in (select id from disabled)`;
+    return pushes.map(() => undefined);
+  },
+  TOGETHER,
+);

@@ -3,6 +3,7 @@ import { createPublicKey, createVerify, generateKeyPairSync } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { claimDuePushes, disableDevice, NO_OWNER } from '../../../src/delivery/push/store.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { socketConnector } from '../../../src/platform/outbound/pools.ts';
 import { makeCertificate } from '../../support/wire/certificate.ts';
@@ -288,6 +289,17 @@ describe('a push', () => {
     expect(sent()).toHaveLength(3);
     await world.device(ann, gone);
     expect((await devices()).every(({ off }) => !off)).toBe(true);
+  });
+
+  test('leaves a device alone that has registered again since its attempt began [NO31]', async () => {
+    const token = await world.device(ann);
+    await world.hear([alert()]);
+    const [claimed] = await claimDuePushes(world.sql, { limit: 1, leaseSeconds: 60, after: NO_OWNER });
+    await world.device(ann, token);
+    await world.hear([alert(9)]);
+    await disableDevice(world.sql, claimed!);
+    expect(await devices()).toEqual([{ token, off: false }]);
+    expect(await world.sql`select title from pushes`).toEqual([{ title: 'Acme 9 needs a new login' }]);
   });
 
   test('is kept for a refusal that is about the message, without a word about the device', async () => {
