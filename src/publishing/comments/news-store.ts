@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db/index.ts';
+import type { Fragment, Sql } from '../../platform/db/index.ts';
 import type { KeptComment } from './rules.ts';
 
 /** A comment below a post. */
@@ -14,6 +14,10 @@ interface Where {
   orgId: string;
   channelId: string;
 }
+
+/** The comment `i` says what the reply `f` does, whose answer is not here: the next sweep knows whether it is that. */
+const isUnderWay = (sql: Sql): Fragment =>
+  sql`(f.state in ('sending', 'unconfirmed') and f.reply ->> 'text' = i.content)`;
 
 /**
  * Stores comments of the days that they are kept for, each once for its channel, and what was changed of those that are
@@ -64,7 +68,7 @@ export async function upsertComments(
         where f.post_id = p.id
           and f.org_id = p.org_id
           and f.kind = 'reply'
-          and f.release_id = i."externalId"
+          and (f.release_id = i."externalId" or ${isUnderWay(sql)})
       )
     order by i."externalId"
     on conflict (channel_id, external_id) do update

@@ -5,6 +5,7 @@ import { replyToComment } from '../../../src/publishing/comments/reply.ts';
 import type { OnceClass } from '../../../src/providers/registry/index.ts';
 import type { NewComment } from '../../../src/providers/social/_contract.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { gate } from '../../support/wire/eventually.ts';
 import { settles } from '../../support/wire/settles.ts';
 import {
   announcedOf,
@@ -40,10 +41,11 @@ afterAll(async () => {
   await db[Symbol.asyncDispose]();
 });
 
-/** What was written below comments; `lose`: the answer does not arrive. */
+/** What was written below comments; `lose`: the answer does not arrive; `answers`: when it does. */
 let written: { id: string; text: string; below: string; parent: string | undefined }[];
 let asked: number;
 let lose: boolean;
+let answers: Promise<void>;
 let said: ReturnType<typeof saidBelow>;
 const declare = (once: OnceClass = 'key') => {
   const find = async ({ post }: NewComment) => {
@@ -57,12 +59,13 @@ const declare = (once: OnceClass = 'key') => {
       asked += 1;
       written.push({ id: post.id, text: post.text, below: published.id, parent: parent?.id });
       if (lose) throw lostAnswer();
+      await answers;
       return { id: `w-${post.id}`, url: 'https://fake.example/w' };
     },
   } as never; // the line of a channel is wider
 };
 beforeEach(() => {
-  [written, asked, lose] = [[], 0, false];
+  [written, asked, lose, answers] = [[], 0, false, Promise.resolve()];
   network.declares = {};
   said = saidBelow(network);
   declare();
@@ -180,6 +183,23 @@ describe('a reply to a comment', () => {
     expect((await listed(one)).find(({ externalId }) => externalId === answer.id)).toMatchObject({
       parentId: reply.id,
     });
+  });
+
+  test('that the sweep reads before its answer is here is no news, whoever its author is there [S186]', async () => {
+    const one = await commented();
+    const open = gate();
+    answers = open.passed;
+    const reply = await replyTo(one);
+    await goOn(one);
+    await settles(() => expect(asked).toBe(1));
+    const seen = commentBy('a bot', { id: `w-${reply.id}`, text: 'Thanks', parentId: one.comment.id });
+    said.pages = () => ({ comments: [one.comment, seen] });
+    await sweepNow(world, one.channelId);
+    open.open();
+    await settles(async () => expect(await stateOf(one, reply.id)).toMatchObject({ state: 'posted' }));
+    await sweepNow(world, one.channelId);
+    expect((await announcedOf(db.sql, one.orgId)).map(({ topic }) => topic)).toEqual(['comment.reply']);
+    expect((await listed(one)).map(({ id }) => id).toSorted()).toEqual([one.id, reply.id].toSorted());
   });
 
   test('that is out is what an answer to it names, though no sweep has read it before [S186]', async () => {
