@@ -112,7 +112,7 @@ const MOST_TRIES = 20;
 
 /**
  * Creates a job under the key of its request: where it is repeated, since its answer was lost, the job that is there is
- * answered. One that has failed is made anew; one whose answer is missing is not.
+ * answered. One that has failed is made anew; one whose answer is missing is not, nor one that somebody has cancelled.
  */
 export async function createJobOnce(deps: Deps, owner: JobOwner, wanted: NewMedia, key: KeyClaim): Promise<JobRow> {
   const name = JSON.stringify([key.orgId, key.scope, key.key, wanted]);
@@ -120,8 +120,7 @@ export async function createJobOnce(deps: Deps, owner: JobOwner, wanted: NewMedi
     const id = idFrom(`${name} ${tries}`);
     const known = await store.findJob(deps.sql, owner.orgId, id);
     if (!known) return createJob(deps, owner, { ...wanted, id });
-    const isOver = known.state === 'failed' || known.state === 'cancelled';
-    if (!isOver && deps.clock.now().getTime() - known.createdAt.getTime() < SAME_MS) return known;
+    if (known.state !== 'failed' && deps.clock.now().getTime() - known.createdAt.getTime() < SAME_MS) return known;
   }
   return createJob(deps, owner, wanted);
 }
