@@ -76,7 +76,8 @@ const SUBMITS = 7_513_000_075n;
 
 /**
  * Claims jobs for their submit: fair over organizations, since whoever has the fewest at a provider goes first, and at
- * most `MOST_OF_ONE` of each organization and provider.
+ * most `MOST_OF_ONE` of each organization and provider. Those of an organization that is disabled or deleted cost nobody
+ * anything: they wait, as its posts do, until it is in use again or they have waited for too long.
  */
 export const claimSubmits = (sql: Database, claimer: Claimer, lanes: readonly Lane[]): Promise<ClaimedJob[]> =>
   sql.begin(async (tx) => {
@@ -87,10 +88,17 @@ export const claimSubmits = (sql: Database, claimer: Claimer, lanes: readonly La
       ), waiting as (
         select id, org_id, provider_id,
           row_number() over (partition by org_id, provider_id order by created_at, id) as place
-        from media_jobs
+        from media_jobs j
         where state = 'queued'
           and submitted_at is null
           and next_at <= now()
+          and exists (
+            select
+            from organizations o
+            where o.id = j.org_id
+              and o.disabled_at is null
+              and o.deleted_at is null
+          )
       ), held as (
         select w.org_id, w.provider_id, (
             select count(*)

@@ -475,6 +475,19 @@ describe('providers that cannot', () => {
     for (const { id } of mine) await world.comes(id, 'cancelled');
   });
 
+  test('jobs of an organization that is disabled wait until it is in use again [S211]', async () => {
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'maker');
+    const { id, prompt } = await begin({}, {}, ben);
+    await db.sql`update organizations set disabled_at = now() where id = ${ben.orgId}`;
+    work();
+    const other = await begin();
+    await world.comes(other.id, 'done');
+    expect(maker.submits(prompt)).toBe(0);
+    await db.sql`update organizations set disabled_at = null where id = ${ben.orgId}`;
+    await world.comes(id, 'done');
+  });
+
   test('a provider that hangs holds its own jobs alone', async () => {
     const people = await Promise.all(Array.from({ length: 8 }, () => world.app.signUp()));
     for (const person of people) await setProvider(person, 'maker');
