@@ -102,7 +102,7 @@ interface IdentityDeps {
     people: readonly { email: string; deletedAt: Date }[],
   ) => Promise<Record<string, number>>;
   /** Told in the transaction that the preferences of a user, or the zone that they are read in, have changed. */
-  noticesChanged: (transaction: Sql, userId: string) => Promise<void>;
+  noticesChanged: (transaction: Sql, userId: string, before?: PreferencesChange) => Promise<void>;
   /** The public address of a stored picture. */
   urlOfPicture: (storageKey: string) => string;
   log: Pick<Log, 'warn'>;
@@ -283,7 +283,7 @@ const updatePreferences = (
     const merged = merge(chosen, change);
     if (!change.unsubscribed) checkCategories(chosen, merged); // a mail can be refused by whoever has chosen much
     await profiles.keepPreferences(tx, userId, merged);
-    await noticesChanged(tx, userId);
+    await noticesChanged(tx, userId, chosen);
     return completePreferences(merged);
   });
 

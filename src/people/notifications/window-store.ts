@@ -17,7 +17,7 @@ export interface WindowLine extends WindowKey {
 
 /**
  * Opens windows that are not open, and answers which it opened and when each ends; all of them stay open until the
- * commit. They are locked in order of person and kind.
+ * commit. They are locked in order of person and kind, digests first.
  */
 export const openWindows = (sql: Sql, windows: readonly (WindowKey & { dueAt: number })[]) => sql<
   (WindowKey & { isNew: boolean; dueAt: Date })[]
@@ -26,26 +26,31 @@ export const openWindows = (sql: Sql, windows: readonly (WindowKey & { dueAt: nu
   select *
   from unnest(${windows.map(({ userId }) => userId)}::uuid[], ${windows.map(({ kind }) => kind)}::text[],
     ${windows.map(({ dueAt }) => new Date(dueAt).toISOString())}::timestamptz[]) as t (user_id, kind, due_at)
-  order by user_id, kind
+  order by user_id, kind <> 'digest', kind
   on conflict (user_id, kind) do update
     set due_at = least(w.due_at, excluded.due_at)
   returning user_id as "userId", kind, due_at as "dueAt", xmax = 0 as "isNew"`;
 
-/** A window of a person, with what its end follows from. */
-interface OpenWindow {
-  kind: string;
+/** What the ends of the windows of a person follow from. */
+interface Wishes {
   chosen: PreferencesChange;
   timezone: string;
   now: Date;
 }
-/** The open windows of a person, locked in order of kind. */
-export const lockWindowsOf = (sql: Sql, userId: string) => sql<OpenWindow[]>`/* all orgs */
-  select w.kind, p.notification_preferences as chosen, p.timezone, now() as now
-  from notification_windows w
-  join user_profiles p on p.user_id = w.user_id
-  where w.user_id = ${userId}
-  order by w.kind
-  for update of w`;
+export async function wishesOf(sql: Sql, userId: string): Promise<Wishes | undefined> {
+  const [row] = await sql<Wishes[]>`
+    select notification_preferences as chosen, timezone, now() as now
+    from user_profiles
+    where user_id = ${userId}`;
+  return row;
+}
+/** The open windows of a person, locked in the order in which everybody does. */
+export const lockWindowsOf = (sql: Sql, userId: string) => sql<{ kind: string }[]>`/* all orgs */
+  select kind
+  from notification_windows
+  where user_id = ${userId}
+  order by kind <> 'digest', kind
+  for update`;
 
 /** Ends windows of a person earlier, where they end later than that. */
 export const endWindowsEarlier = (

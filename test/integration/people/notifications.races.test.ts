@@ -7,7 +7,7 @@ import { settles } from '../../support/wire/settles.ts';
 import { type Notified, notified } from '../../support/worlds/mail/notified.ts';
 import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
 
-// A notice that is added to a window while the window is closed.
+// A notice that is added to a window while the window is closed, or its end is reckoned anew.
 
 let world: Notified;
 let ann: Awaited<ReturnType<Notified['member']>>;
@@ -90,4 +90,18 @@ describe('a line of a window that is due', () => {
     expect(await close()).toBe(1);
     expect(await headings()).toEqual(['Your digest: 1 notification', 'Your digest: 1 notification']);
   });
+});
+
+test('a notice beside a change from a weekly digest to none does not wait for the week to end [S178]', async () => {
+  await world.wish(ann, { digest: 'Weekly' });
+  let changing: Promise<void> | undefined;
+  await world.sql.begin(async (tx) => {
+    await tell(tx);
+    changing = world.wish(ann, { digest: 'Instant' });
+    await Promise.race([changing, waiting(1)]);
+  });
+  await changing;
+  await close();
+  expect(await headings()).toEqual(['Your digest: 1 notification']);
+  await world.wish(ann, { digest: 'Daily' });
 });
