@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { call } from '../../src/operations/cli/call.ts';
 import { processStart } from '../../src/platform/db/embedded/processes.ts';
 import { commandsWith } from '../support/processes/commands-with.ts';
+import { inherited } from '../support/processes/scripts/rookery-process.ts';
 import { eventually } from '../support/wire/eventually.ts';
 import { freePort } from '../support/wire/ports.ts';
 
@@ -16,7 +17,6 @@ import { freePort } from '../support/wire/ports.ts';
 const ROOT = join(import.meta.dirname, '../..');
 // a new database, processes that start one after another: on a busy machine each takes its time
 jest.setTimeout(240_000);
-const inherited = Object.fromEntries(['PATH', 'HOME', 'LANG', 'TMPDIR'].map((name) => [name, process.env[name]]));
 const folders: string[] = [];
 const children: ChildProcess[] = [];
 afterEach(async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ask, componentsOpen, type Exit, type Running, startProcess, waitUntil } from '../../../dapr/processes.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
 import { type DaprCluster, daprMissing, type HostPorts, type SidecarHandle, startDapr } from './dapr-harness.ts';
+import { inherited } from './scripts/rookery-process.ts';
 import { startBalancer } from '../wire/balancer.ts';
 import { freePort, freePorts } from '../wire/ports.ts';
 
@@ -13,11 +14,6 @@ import { freePort, freePorts } from '../wire/ports.ts';
 export const SIGNING_SECRET = 'signs every delivery of the deployment under test';
 const READY_MS = 150_000;
 const TERM_GUARD_MS = 15_000; // the drain has ended by itself long before
-const ROOT_ENV = Object.fromEntries(
-  ['PATH', 'HOME', 'LANG', 'TMPDIR'].flatMap((name) =>
-    process.env[name] === undefined ? [] : [[name, process.env[name]]],
-  ),
-);
 
 type Env = Readonly<Record<string, string>>;
 /** Something that stands before a port, on a port of its own. */
@@ -89,7 +85,7 @@ export interface Service extends AsyncDisposable {
 }
 
 const settingsOf = ({ database, env }: ServiceOptions, folder: string, sandboxUrl: string): Env => ({
-  ...ROOT_ENV,
+  ...inherited,
   NODE_NO_WARNINGS: '1',
   DATABASE_URL: database.url,
   DATA_FOLDER: join(folder, 'data'),
@@ -129,7 +125,7 @@ async function startNetwork(
     name: 'sandbox',
     command: process.execPath,
     args: ['sandbox/main.ts', '--database', (ledger ?? database).url, '--port', `${port}`],
-    environment: { ...ROOT_ENV, NODE_NO_WARNINGS: '1' },
+    environment: { ...inherited, NODE_NO_WARNINGS: '1' },
     logFile: join(folder, 'sandbox.log'),
   });
   begun.defer(() => killed(running));

@@ -2,7 +2,14 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
-const inherited = Object.fromEntries(['PATH', 'HOME', 'LANG', 'TMPDIR'].map((name) => [name, process.env[name]]));
+const NAMES = ['PATH', 'HOME', 'LANG', 'TMPDIR', 'NODE_COMPILE_CACHE'];
+/**
+ * All that a process of the product has of the environment of the tests: no setting, and what was compiled for others
+ * before.
+ */
+export const inherited: Readonly<Record<string, string>> = Object.fromEntries(
+  NAMES.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+);
 
 type Env = Readonly<Record<string, string>>;
 function run(args: readonly string[], env: Env) {
