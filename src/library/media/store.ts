@@ -179,10 +179,10 @@ export async function objectOfKey(sql: Sql, key: string): Promise<(Pin & { orgId
     where (f.storage_key = ${key} or f.thumbnail_key = ${key})
       and (f.deleted_at is null or not f.withdrawn and ${isUsed(sql)} or f.storage_key = ${key} and exists (
         select
-        from files film
-        where film.org_id = f.org_id
-          and film.thumbnail_key = ${key}
-          and film.deleted_at is null
+        from files v
+        where v.org_id = f.org_id
+          and v.thumbnail_key = ${key}
+          and v.deleted_at is null
       ))
     order by f.storage_key = ${key} desc
     limit 1`;
