@@ -18,7 +18,7 @@ export function settleFacts(sql: Sql, lateMs: number): Fragment {
       payload: { ...postFact(sql), state: sql`state`, detail: sql`detail`, error: sql`error` },
     },
     'post.retrying': {
-      from: of(sql`topic = 'post.retrying' and detail <> 'paused'`),
+      from: of(sql`topic = 'post.retrying' and detail not in ('paused', 'awaiting_approval')`),
       payload: { ...failedFact(sql), detail: sql`detail`, attempt: sql`attempts_failed`, nextAttemptAt: sql`due_at` },
     },
     'post.paused': {

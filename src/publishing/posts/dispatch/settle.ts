@@ -38,7 +38,12 @@ export function settleOf({ clock, incarnation, leaseMs, unconfirmedMs, lateMs, f
     ), slots as (${moveSlots(sql, { incarnation, leaseMs, unconfirmedMs })}
     ), ${timeline(
       sql,
-      { from: sql`settled`, kind: sql`kind`, message: sql`message`, data: sql`nullif(data, 'null')` },
+      {
+        from: sql`settled`,
+        kind: sql`case detail when 'awaiting_approval' then 'approval_requested' else kind end`,
+        message: sql`case detail when 'awaiting_approval' then 'Waits for approval before it is tried again' else message end`,
+        data: sql`nullif(data, 'null')`,
+      },
       claimedEntry(sql),
       { from: sql`abandoned`, kind: 'failed', message: PARENT_FAILED },
       {
@@ -112,12 +117,25 @@ const isLocked = (sql: Sql): Fragment => sql`
  * since the attempt began.
  */
 const detailNow = (sql: Sql): Fragment => sql`case
+            when ${heldNow(sql)} then 'awaiting_approval'
             when ${brakedNow(sql)} then 'paused'
             when i.detail in ('scheduled', 'retrying', 'paused') and ${orgIsDisabled(sql)} then 'paused'
             when i.detail = 'paused' and not c.stopped then 'retrying'
             when i.detail in ('scheduled', 'retrying') and c.stopped then 'paused'
             else i.detail
           end`;
+
+/** What would go on, but its thread was changed while it was sent, and waits for approval. */
+const heldNow = (sql: Sql): Fragment => sql`(
+            i.detail in ('scheduled', 'retrying', 'paused')
+            and exists (
+              select
+              from posts r
+              where r.org_id = p.org_id
+                and r.id = coalesce(p.root_post_id, p.id)
+                and r.approval_state = 'awaiting'
+            )
+          )`;
 
 /** What would go on but for a brake. */
 const brakedNow = (sql: Sql): Fragment => sql`(
@@ -128,6 +146,7 @@ const brakedNow = (sql: Sql): Fragment => sql`(
 
 /** Never before the date, should the clock have been set back. */
 const dueNow = (sql: Sql): Fragment => sql`case
+            when ${heldNow(sql)} then null
             when i.detail = 'paused' and not c.stopped then now() + interval '10 seconds'
             else coalesce(
               greatest(now() + i."dueInMs" * interval '1 ms', case
@@ -139,11 +158,11 @@ const dueNow = (sql: Sql): Fragment => sql`case
 /** What each attempt writes to its post, while the row is still the attempt's own. */
 const settlePosts = (sql: Sql, incarnation: string): Fragment => sql`
         update posts p
-        set state = i.state, updated_at = now(),
+        set state = case when ${heldNow(sql)} then 'DRAFT' else i.state end, updated_at = now(),
           error_kind = i."errorKind",
           error = i.error,
           detail = ${detailNow(sql)},
-          on_brake = coalesce(${brakedNow(sql)}, false),
+          on_brake = coalesce(${brakedNow(sql)} and not ${heldNow(sql)}, false),
           deleted_at = coalesce( -- it goes with its channel, and comes back with it
             p.deleted_at,
             case when i.detail in ('scheduled', 'retrying', 'paused') then c.deleted_at end

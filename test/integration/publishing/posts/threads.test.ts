@@ -18,10 +18,15 @@ const setting = async (approvalRequired: false | 'members') =>
   expect((await ann.client.put('/settings', { approvalRequired })).status).toBe(200);
 const HELD = { state: 'DRAFT', detail: 'awaiting_approval' };
 
+async function join(): Promise<typeof ann> {
+  const user = await app.signUp();
+  await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${user.userId}, 'editor')`;
+  user.client.headers['showorg'] = ann.orgId;
+  return user;
+}
+
 test('an item that is held while the one ahead of it is sent is given up with that, and sent again with it [S121, S118, PO6]', async () => {
-  const editor = await app.signUp();
-  await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${editor.userId}, 'editor')`;
-  editor.client.headers['showorg'] = ann.orgId;
+  const editor = await join();
   const open = gate();
   network.behave = async ({ text }, _, accept) => {
     if (text !== 'one') return accept();
@@ -50,4 +55,26 @@ test('an item that is held while the one ahead of it is sent is given up with th
   expect((await ann.client.post(`/posts/${id}/approve`, {})).status).toBe(200);
   await published(two!.id);
   expect((await read(id)).thread).toMatchObject([{ state: 'PUBLISHED' }, { state: 'PUBLISHED' }]);
+});
+
+test('a post whose thread is changed while it is sent is held where it would be tried again [S121]', async () => {
+  const editor = await join();
+  const open = gate();
+  network.behave = async () => {
+    await open.passed;
+    throw new ProviderError('unavailable', 'Down');
+  };
+  const posts = [{ integration: { id: channel }, value: [{ content: 'first' }, { content: 'last' }] }];
+  const id = (await editor.client.post('/posts', { type: 'now', posts })).body[0].postId as string;
+  await settles(async () => expect((await read(id)).detail).toBe('publishing'));
+  await setting('members');
+  const [last] = (await read(id)).thread;
+  expect((await editor.client.delete(`/posts/${last.id}`)).status).toBe(200);
+  await setting(false);
+  open.open();
+  await settles(async () => expect(await read(id)).toMatchObject({ ...HELD, approval: { state: 'awaiting' } }));
+  expect(await db.sql`select from outbox where entity_id = ${id} and topic = 'post.retrying'`).toEqual([]);
+  network.behave = undefined;
+  expect((await ann.client.post(`/posts/${id}/approve`, {})).status).toBe(200);
+  await published(id);
 });
