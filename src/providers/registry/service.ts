@@ -88,6 +88,8 @@ function secretFieldsOf({ credentials, setup, ...adapter }: AnyAdapter): string[
 }
 
 const secretFields = [...new Set(registered.flatMap(secretFieldsOf))];
+/** Large answers of a service without a folder. */
+const ANSWERS = join(tmpdir(), 'rookery-answers');
 
 /** Opens the registry. Needs no database. */
 export function openProviders({
@@ -123,7 +125,7 @@ export function openProviders({
     authorities,
     timeoutMs,
     folder,
-    answersFolder: folder === undefined ? join(tmpdir(), 'rookery-answers') : join(folder, '.incoming'),
+    answersFolder: folder === undefined ? ANSWERS : join(folder, '.incoming'),
     onCall,
   });
   const domains = openDomains(lines, { apps, appName, outbound, echoUrl });

@@ -208,7 +208,7 @@ export function playedCases<A extends AnyAdapter, Port, Fixture extends Provider
       Promise.resolve().then(() => operate(providers, adapter, one)),
       wire,
     );
-    expect(wire.faults).toEqual([]);
+    if (wire.faults.length > 0) expect(wire.faults).toEqual([]);
     return judged;
   }
   /** The failure of a case when one of its exchanges is answered otherwise; it shows no secret. */
@@ -218,7 +218,8 @@ export function playedCases<A extends AnyAdapter, Port, Fixture extends Provider
       const shown = inspect(error, { depth: 9 }) + JSON.stringify(error) + error.message;
       const hidden = [...secretsOf(one), ...(suite.hidesSignatures ? [SIGNATURE] : [])];
       const forms = hidden.flatMap((secret) => [secret, encodeURIComponent(secret), btoa(secret)]);
-      expect(forms.filter((form) => shown.includes(form))).toEqual([]);
+      const told = forms.filter((form) => shown.includes(form));
+      if (told.length > 0) expect(told).toEqual([]);
       const { failure, reason, retryAfterMs, message } = error;
       return { failure, reason, retryAfterMs, message, times: asked.length - at };
     });
