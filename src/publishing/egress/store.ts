@@ -159,7 +159,8 @@ export async function saveCheck(
 
 /**
  * Takes up at most `limit` routes that are in use and were not looked at for so long; nobody else takes them up
- * meanwhile. Of an organization that is disabled nobody would hear that one broke: that is told afterwards. In one order of rows, so that two processes do not wait for each other.
+ * meanwhile. Of an organization that is disabled nobody would hear that one broke: that is told afterwards. In one order
+ * of rows, so that two processes do not wait for each other.
  */
 export const claimDueChecks = (
   sql: Sql,

@@ -44,7 +44,8 @@ const list = (
 
 /**
  * Accepts a proposal: `create` makes its posts, where they are not there yet, under ids that are the same each time, and
- * what it refuses leaves the proposal pending. Two at once make one set of posts; one that was killed on the way is accepted again.
+ * what it refuses leaves the proposal pending. Two at once make one set of posts; one
+ * that was killed on the way is accepted again.
  * @throws AppError `conflict` for one that was decided or has expired
  */
 async function accept(

@@ -73,8 +73,8 @@ export async function stopAll(sql: Sql, orgId: string, message: string): Promise
 }
 
 /**
- * Starts a disabled channel, and the posts that wait in it unless it needs a login or its org is disabled. False: it is not disabled, or
- * deleted. 402 where the plan has no room for it.
+ * Starts a disabled channel, and the posts that wait in it unless it needs a login or its org is disabled. False: it is
+ * not disabled, or deleted. 402 where the plan has no room for it.
  */
 export function enable(
   database: Database,

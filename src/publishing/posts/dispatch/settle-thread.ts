@@ -34,7 +34,10 @@ export const openNextItems = (sql: Sql): Fragment => sql`
           and p.org_id = s.org_id
         returning ${post.names(sql, 'fact', 'p')}, p.on_brake, b.is_paused, b.disabled`;
 
-/** The items behind one that has failed are given up with it, those that wait for approval as well: nothing would follow it. */
+/**
+ * The items behind one that has failed are given up with it, those that wait for approval as well: nothing would follow
+ * it.
+ */
 export const abandonLaterItems = (sql: Sql): Fragment => sql`
         update posts p
         set state = 'ERROR', detail = null, error_kind = s.error_kind, error = ${PARENT_FAILED}, updated_at = now()

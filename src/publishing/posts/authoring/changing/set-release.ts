@@ -20,7 +20,8 @@ import { checkDone } from '../verdict.ts';
 
 /**
  * A person says where the post is on the network: it counts as published, and its thread goes on. Answers the channel,
- * whose slot may be free now, and the post that something follows now. Items that were given up are held where `by` may not queue them unasked.
+ * whose slot may be free now, and the post that something follows now. Items that were given up are held where `by` may
+ * not queue them unasked.
  * @throws AppError `not_found`, `conflict`, `already_published`, `validation_failed` for an id that is none of the account
  */
 export async function setRelease(
