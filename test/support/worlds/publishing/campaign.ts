@@ -66,6 +66,7 @@ export async function startCampaign(faults: Faults = {}) {
       values (${channels.get(adapter.id)!}, ${orgId}, ${adapter.id}, ${adapter.version}, ${account.account},
         ${adapter.title}, ${sealCredentials(world.context.vault, { ...account, grantedAt: new Date() })})`;
 
+  const ended = new Set<string>();
   const open = stack.move();
   return {
     targets,
@@ -92,7 +93,7 @@ export async function startCampaign(faults: Faults = {}) {
     },
     /** Has everything that waits go on now; answers how many posts are still in the queue. */
     async hurry(): Promise<number> {
-      await endWaits(db.sql);
+      await endWaits(db.sql, ended);
       await world.reconciler.sweep();
       return (await db.sql`select from posts where state = 'QUEUE'`).length;
     },
@@ -173,11 +174,20 @@ async function keepFile(sql: Database, { orgId, folder, file }: { orgId: string;
   return { image: { id, path, alt }, words: [[path, publicUrl] as const, [`${id}.${extension}`, name] as const] };
 }
 
-/** Ends the waits for polls and look-ups, for further attempts and for places of networks that are used up. */
-async function endWaits(database: Database): Promise<void> {
+/**
+ * Ends the waits for polls and look-ups, each once, as the next one may be under way; those for further attempts and for
+ * places of networks that are used up. `ended`: the waits that were.
+ */
+async function endWaits(database: Database, ended: Set<string>): Promise<void> {
   await database.begin(async (sql) => {
     await sql`select from channels order by id for no key update`; // whoever writes a post holds its channel
-    await sql`update posts set look_up_at = now() - interval '1 minute' where detail in ('processing', 'unconfirmed')`;
+    const waits = await sql<{ wait: string }[]>`
+      update posts
+      set look_up_at = now() - interval '1 minute'
+      where detail in ('processing', 'unconfirmed')
+        and id || ' ' || updated_at <> all(${[...ended]}::text[])
+      returning id || ' ' || updated_at as wait`;
+    for (const { wait } of waits) ended.add(wait);
     await sql`
       with waiting as (
         update posts
