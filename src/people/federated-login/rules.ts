@@ -36,7 +36,7 @@ export function isOwnRedirect(
   if (!url || url.href !== text || /[?#%\\@]/.test(text) || url.pathname.includes('//')) return false;
   return [frontendUrl, mainUrl].some((own) => {
     const base = new URL(own);
-    return url.origin === base.origin && `${url.pathname}/`.startsWith(base.pathname.replace(/(?<!\/)\/*$/, '/'));
+    return url.origin === base.origin && `${url.pathname}/`.startsWith(`${base.pathname.replace(/(?<!\/)\/+$/, '')}/`);
   });
 }
 
