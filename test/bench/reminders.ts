@@ -10,7 +10,9 @@ import { cpuMs } from './kit/processes.ts';
 import { type Report, skippedWithout } from './kit/report.ts';
 import { openWorld, type World } from './kit/world.ts';
 
-const HOST = fileURLToPath(new URL('./processes/reminders-host.ts', import.meta.url));
+const processOf = (name: string) => fileURLToPath(new URL(`./processes/${name}.ts`, import.meta.url));
+const HOST = processOf('reminders-host');
+const BARE_APP = processOf('reminders-bare');
 const CALLERS = 32;
 const PEER = { connections: 16, concurrency: 256, pollMs: 100 };
 /** After the last one is registered, until they are due. */
@@ -19,6 +21,7 @@ const LEAD_MS = 2_000;
 const MOST_EACH_MS = 4;
 const GIVE_UP_MS = 120_000;
 const FAR = 'rookery, beside many far ones';
+const BARE = 'bare client and handler';
 const PEERS = { 'bullmq@6.7.0': 'bullmq', 'graphile-worker@0.18.0': 'graphile', 'pg-boss@12.38.0': 'pg-boss' };
 
 /** Durable reminders that do nothing, all due at one moment: how fast they are registered, and how late they fire. */
@@ -55,7 +58,7 @@ export async function reminders(options: Options): Promise<Report> {
       .redis()
       .catch((error: unknown) => (error instanceof CannotRun ? undefined : Promise.reject(error)));
     const cluster = begun.use(await startDapr({ databaseUrl, redisUrl: redis?.url }));
-    const ports = await cluster.reserve();
+    const [ports, barePorts] = [await cluster.reserve(), await cluster.reserve()];
     const dapr = {
       httpPort: ports.http,
       grpcPort: ports.grpc,
@@ -63,11 +66,11 @@ export async function reminders(options: Options): Promise<Report> {
       placementHealthUrl: cluster.placementHealthUrl,
     };
     const host = world.script(HOST, { databaseUrl, dapr });
-    const sidecar = cluster.sidecar(ports);
-    await host.ask({ do: 'start' });
-    await placed(sidecar);
-    skipped.push('a bare client and handler on the same daprd (there is no process for them)');
-    sides.push(side('rookery', host));
+    const bare = world.script(BARE_APP, { grpcPort: barePorts.grpc, appPort: barePorts.app });
+    const [sidecar, bareSidecar] = [cluster.sidecar(ports), cluster.sidecar(barePorts)];
+    await Promise.all([host.ask({ do: 'start' }), bare.ask({ do: 'start' })]);
+    await Promise.all([placed(sidecar), placed(bareSidecar)]);
+    sides.push(side('rookery', host, [sidecar.process.pid]), side(BARE, bare, [bareSidecar.process.pid]));
   }
   const has = (name: string) => sides.some((one) => one.name === name);
   const against = (peer: string, registered?: number, fires?: number): Comparison[] =>
@@ -93,6 +96,7 @@ export async function reminders(options: Options): Promise<Report> {
     ...against('graphile-worker@0.18.0', 4, 0.8),
     ...against('pg-boss@12.38.0', 3),
     ...against('bullmq@6.7.0', undefined, 1.5),
+    ...against(BARE, 0.85, 0.85),
     ...(has(FAR)
       ? [
           {
@@ -115,7 +119,12 @@ export async function reminders(options: Options): Promise<Report> {
     figures,
     ratios,
     goals: [{ name: 'early', value: figures['rookery']!['early']!, most: 0 }],
-    settings: { callers: CALLERS, far, peers: PEER, redis: 'appendonly yes, appendfsync always' },
+    settings: {
+      callers: CALLERS,
+      ...(engine === 'embedded'
+        ? { far, peers: PEER, redis: 'appendonly yes, appendfsync always' }
+        : { dapr: '1.18.3, flags of dapr/processes.ts; a sidecar for each side, one scheduler' }),
+    },
     leavesOut: ['the product keeps one turn of an actor at a time; the others have no actors'],
   };
 }
