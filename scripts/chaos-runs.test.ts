@@ -16,6 +16,7 @@ import {
   goalsOf,
   keepRuns,
   keptRuns,
+  postsOf,
   readChaosArguments,
 } from './chaos-runs.ts';
 
@@ -95,18 +96,32 @@ test('each file of a fault cites it and the invariants of every wave, and one wh
 
 test('chaosTable has a line for each file, and the sum of all', () => {
   const runs = [
-    runOf(FILES[0]!, { faults: ['F5'], invariants: ['I1', 'I2'], passed: 10, seconds: 612.4 }),
-    runOf(FILES[1]!, { faults: ['F7'], invariants: ['I1'], passed: 4, failed: 1, skipped: 2, seconds: 8 }),
+    runOf(FILES[0]!, {
+      faults: ['F5'],
+      invariants: ['I1', 'I2'],
+      passed: 10,
+      posts: { embedded: 20_000, dapr: 0 },
+      seconds: 612.4,
+    }),
+    runOf(FILES[1]!, {
+      faults: ['F7'],
+      invariants: ['I1'],
+      passed: 4,
+      failed: 1,
+      skipped: 2,
+      posts: { embedded: 300, dapr: 24_000 },
+      seconds: 8,
+    }),
   ];
   expect(
     chaosTable(runs)
       .split('\n')
       .map((line) => line.trimEnd()),
   ).toEqual([
-    'file          faults  invariants  result                          seconds',
-    'f05-database  F5      I1 I2       10 passed                           612',
-    'f07-cuts      F7      I1          4 passed, 1 failed, 2 skipped         8',
-    'in all 2      2       2           14 passed, 1 failed, 2 skipped      620',
+    'file          faults  invariants  result                          posts, embedded  posts, dapr  seconds',
+    'f05-database  F5      I1 I2       10 passed                                 20000            0      612',
+    'f07-cuts      F7      I1          4 passed, 1 failed, 2 skipped               300        24000        8',
+    'in all 2      2       2           14 passed, 1 failed, 2 skipped            20300        24000      620',
   ]);
 });
 
@@ -132,15 +147,27 @@ describe('goals', () => {
       'PASS test/chaos/drain.test.ts',
       '{"round":1,"engine":"dapr","exitMs":812.5}',
       '{"round":2,"exitMs":640,"repeats":[1,2]}',
+      '{"engine":"dapr","settled":2012}',
       '{"broken',
     ].join('\n');
     expect(figuresOf(output)).toEqual({ round: 2, exitMs: 812.5 });
   });
 
+  test('postsOf adds up the posts that were printed as settled, by engine', () => {
+    const output = [
+      '{"engine":"dapr","settled":2012}',
+      '{"engine":"embedded","settled":2000}',
+      '{"engine":"dapr","posts":3000}',
+      '{"engine":"dapr","settled":3000}',
+      '{"settled":7}',
+    ].join('\n');
+    expect(postsOf(output)).toEqual({ embedded: 2_000, dapr: 5_012 });
+  });
+
   test('goalLines has a line of JSON for each goal from R1 to R20, with its files, its tests and their figures', () => {
     const lines = goalLines([
-      runOf(FILES[0]!, { goals: goalsOf(tests), figures: { settledAfterMs: 900 } }),
-      runOf(FILES[1]!, { goals: goalsOf(tests.slice(0, 1)) }),
+      runOf(FILES[0]!, { goals: goalsOf(tests), figures: { settledAfterMs: 900 }, posts: { embedded: 8, dapr: 2 } }),
+      runOf(FILES[1]!, { goals: goalsOf(tests.slice(0, 1)), posts: { embedded: 3, dapr: 0 } }),
     ]);
     expect(lines.map((line) => (JSON.parse(line) as { goal: string }).goal)).toEqual(GOALS);
     expect(lines).toHaveLength(20);
@@ -150,6 +177,7 @@ describe('goals', () => {
       passed: 2,
       failed: 1,
       skipped: 0,
+      posts: { embedded: 11, dapr: 2 },
       figures: { 'f05-database': { settledAfterMs: 900 } },
     });
     expect(JSON.parse(lines[19]!)).toEqual({ goal: 'R20', files: [], passed: 0, failed: 0, skipped: 0 });

@@ -27,8 +27,11 @@ export interface ChaosRun extends Counts {
   goals: Readonly<Record<string, Counts>>;
   /** The greatest of each figure that its tests have printed. */
   figures: Readonly<Record<string, number>>;
+  /** Posts of its waves that were acknowledged and came to an end, by engine. */
+  posts?: Posts;
   seconds: number;
 }
+export type Posts = Readonly<Record<'embedded' | 'dapr', number>>;
 /** What jest says of one test. */
 export interface TestReport {
   status: string;
@@ -59,17 +62,34 @@ export function goalsOf(tests: readonly TestReport[]): Record<string, Counts> {
     for (const goal of new Set(goalsIn(one.fullName))) byGoal.set(goal, [...(byGoal.get(goal) ?? []), one]);
   return Object.fromEntries([...byGoal].map(([goal, ones]) => [goal, countsOf(ones)]));
 }
-/** The greatest of each number in the lines of JSON that tests have printed; `CHAOS_SEED` is no figure. */
+/** What is no figure of its own: a seed, and what `postsOf` adds up. */
+const NO_FIGURES = new Set(['CHAOS_SEED', 'settled']);
+/** The greatest of each number in the lines of JSON that tests have printed. */
 export function figuresOf(output: string): Record<string, number> {
   const greatest: Record<string, number> = {};
-  for (const line of output.split('\n')) {
-    if (!line.startsWith('{"')) continue;
-    for (const [name, value] of Object.entries(parsed(line)))
-      if (typeof value === 'number' && name !== 'CHAOS_SEED')
+  for (const line of linesOf(output))
+    for (const [name, value] of Object.entries(line))
+      if (typeof value === 'number' && !NO_FIGURES.has(name))
         greatest[name] = Math.max(value, greatest[name] ?? -Infinity);
-  }
   return greatest;
 }
+/** The posts that tests have printed as settled, by engine. */
+export function postsOf(output: string): Posts {
+  const lines = linesOf(output) as { engine?: unknown; settled?: unknown }[];
+  return byEngine((engine) =>
+    sum(lines.map((line) => (line.engine === engine && typeof line.settled === 'number' ? line.settled : 0))),
+  );
+}
+const byEngine = (count: (engine: keyof Posts) => number): Posts => ({
+  embedded: count('embedded'),
+  dapr: count('dapr'),
+});
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
+const linesOf = (output: string): object[] =>
+  output
+    .split('\n')
+    .filter((line) => line.startsWith('{"'))
+    .map(parsed);
 function parsed(line: string): object {
   try {
     return JSON.parse(line) as object;
@@ -78,18 +98,23 @@ function parsed(line: string): object {
   }
 }
 
-/** A line of JSON for each goal: its files, the tests that cite it, and the figures that its files have printed. */
+const allPosts = (runs: readonly ChaosRun[]): Posts =>
+  byEngine((engine) => sum(runs.map(({ posts }) => posts?.[engine] ?? 0)));
+
+/** A line of JSON for each goal: its files, the tests that cite it, and the posts and figures that its files have printed. */
 export function goalLines(runs: readonly ChaosRun[]): string[] {
   return GOALS.map((goal) => {
     const ours = runs.filter(({ goals }) => goals[goal]);
-    const sum = (part: keyof Counts) => ours.reduce((all, { goals }) => all + goals[goal]![part], 0);
+    const count = (part: keyof Counts) => sum(ours.map(({ goals }) => goals[goal]![part]));
+    const posts = allPosts(ours);
     const figures = ours.filter(({ figures: own }) => Object.keys(own).length > 0);
     return JSON.stringify({
       goal,
       files: ours.map(({ file }) => file),
-      passed: sum('passed'),
-      failed: sum('failed'),
-      skipped: sum('skipped'),
+      passed: count('passed'),
+      failed: count('failed'),
+      skipped: count('skipped'),
+      ...(posts.embedded + posts.dapr > 0 && { posts }),
       ...(figures.length > 0 && {
         figures: Object.fromEntries(figures.map(({ file, figures: own }) => [nameOf(file), own])),
       }),
@@ -163,36 +188,39 @@ function writeRuns(path: string, runs: readonly ChaosRun[]): void {
   writeFileSync(path, `${JSON.stringify(runs, null, 1)}\n`);
 }
 
-const HEAD = ['file', 'faults', 'invariants', 'result', 'seconds'];
+const HEAD = ['file', 'faults', 'invariants', 'result', 'posts, embedded', 'posts, dapr', 'seconds'];
+const FIRST_NUMBER = 4;
 
 /** A line for each run, and one for all of them. */
 export function chaosTable(runs: readonly ChaosRun[]): string {
-  const sum = (part: (run: ChaosRun) => number) => runs.reduce((all, run) => all + part(run), 0);
+  const count = (part: keyof Counts) => sum(runs.map((run) => run[part]));
+  const seconds = sum(runs.map((run) => run.seconds));
+  const lineOf = (name: string, faults: string, invariants: string, counts: Counts, posts: Posts, took: number) => [
+    name,
+    faults,
+    invariants,
+    resultOf(counts),
+    String(posts.embedded),
+    String(posts.dapr),
+    took.toFixed(0),
+  ];
   const cells = [
     HEAD,
-    ...runs.map((run) => [
-      nameOf(run.file),
-      run.faults.join(' '),
-      run.invariants.join(' '),
-      resultOf(run),
-      run.seconds.toFixed(0),
-    ]),
-    [
+    ...runs.map((run) =>
+      lineOf(nameOf(run.file), run.faults.join(' '), run.invariants.join(' '), run, allPosts([run]), run.seconds),
+    ),
+    lineOf(
       `in all ${runs.length}`,
       String(new Set(runs.flatMap(({ faults }) => faults)).size),
       String(new Set(runs.flatMap(({ invariants }) => invariants)).size),
-      resultOf({
-        passed: sum((run) => run.passed),
-        failed: sum((run) => run.failed),
-        skipped: sum((run) => run.skipped),
-      }),
-      sum((run) => run.seconds).toFixed(0),
-    ],
+      { passed: count('passed'), failed: count('failed'), skipped: count('skipped') },
+      allPosts(runs),
+      seconds,
+    ),
   ];
   const widths = HEAD.map((_, n) => Math.max(...cells.map((row) => row[n]!.length)));
-  return cells
-    .map((row) => row.map((cell, n) => (n === 4 ? cell.padStart(widths[n]!) : cell.padEnd(widths[n]!))).join('  '))
-    .join('\n');
+  const padded = (cell: string, n: number) => (n >= FIRST_NUMBER ? cell.padStart(widths[n]!) : cell.padEnd(widths[n]!));
+  return cells.map((row) => row.map(padded).join('  ')).join('\n');
 }
 const resultOf = ({ passed, failed, skipped }: Counts): string =>
   [`${passed} passed`, ...(failed ? [`${failed} failed`] : []), ...(skipped ? [`${skipped} skipped`] : [])].join(', ');

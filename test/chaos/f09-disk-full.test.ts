@@ -89,8 +89,9 @@ withDisk.each(rounds(4))(
     for (const disk of [uploads, logs]) disk.empty();
     expect((await client.upload(film(MIB))).status).toBe(201);
 
+    const { engine, hosts } = service;
     const lastWords = () => readFileSync(output, 'utf8').slice(-5_000);
-    const settledAfterMs = await settlesAlone({ hosts: service.hosts, lastWords }, database.sql, crowd);
+    const settledAfterMs = await settlesAlone({ engine, hosts, lastWords }, database.sql, crowd);
     await thirdParties.end();
     note({ round, posts: crowd.created.length, settledAfterMs });
     const history = await crowd.history(database.sql);

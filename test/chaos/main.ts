@@ -1,7 +1,8 @@
 // npm run chaos -- [--depth short|full] [--only f05,f07] [--again]
 // Runs the files of this folder, and those elsewhere whose tests cite a goal, one after another, and keeps
 // each that has ended in .cache/chaos-<depth>.json: a start after an end goes on with the rest, --again begins anew. At
-// full depth all of it takes hours. Prints a table of the files, and a line of JSON for each goal.
+// full depth all of it takes hours. Prints a table of the files with the posts of their waves, and a line of JSON for
+// each goal.
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { findDapr, installDapr } from '../../dapr/install/index.ts';
 import {
@@ -18,6 +19,7 @@ import {
   goalsOf,
   keepRuns,
   keptRuns,
+  postsOf,
   readChaosArguments,
   type TestReport,
 } from '../../scripts/chaos-runs.ts';
@@ -61,7 +63,7 @@ async function runFile(file: string): Promise<ChaosRun | undefined> {
   if (tests.length === 0) return undefined; // it could not be loaded
   const titles = tests.map(({ fullName }) => fullName);
   const counts = { ...countsOf(tests), goals: goalsOf(tests) };
-  return { file, ...citedBy(file, titles), ...counts, figures: figuresOf(output), seconds };
+  return { file, ...citedBy(file, titles), ...counts, figures: figuresOf(output), posts: postsOf(output), seconds };
 }
 
 mkdirSync('.cache', { recursive: true });

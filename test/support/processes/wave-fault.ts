@@ -142,12 +142,13 @@ export async function brokenBy({
 
 /**
  * Waits until all has come to an end, by reading alone. A process of the product that ends or is another one by then
- * was somebody's work. Answers after how many milliseconds it was.
+ * was somebody's work. Notes how many posts were acknowledged, which `npm run chaos` adds up, and answers after how many
+ * milliseconds all was settled.
  */
 export async function settlesAlone(
-  service: Pick<Service, 'hosts' | 'lastWords'>,
+  service: Pick<Service, 'engine' | 'hosts' | 'lastWords'>,
   sql: Database,
-  crowd: Pick<Crowd, 'hand' | 'letAlone'>,
+  crowd: Pick<Crowd, 'created' | 'hand' | 'letAlone'>,
 ): Promise<number> {
   const before = [...service.hosts];
   const gone = new Set(before.filter((host) => host.exit())); // by the fault, and nobody starts them again
@@ -158,6 +159,7 @@ export async function settlesAlone(
     if (host !== before[n]) crowd.hand(`host ${n + 1} was started again`);
     else if (host.exit() && !gone.has(host)) crowd.hand(`host ${n + 1} has ended`);
   crowd.letAlone();
+  note({ engine: service.engine, settled: crowd.created.filter(({ status }) => status === 201).length });
   return ms;
 }
 
