@@ -1,5 +1,6 @@
 import { findReply, type KeyClaim, type Sql } from '../../../../platform/db/index.ts';
 import { AppError, notFound } from '../../../../platform/kernel/index.ts';
+import { returns } from '../../bulk.ts';
 import type { PostsDeps } from '../../deps.ts';
 import { timeline } from '../../journal.ts';
 import { successorIdOf } from '../../recurrence.ts';
@@ -12,8 +13,8 @@ import { findPlan, PLAN_SCOPE } from '../plan-store.ts';
 
 /**
  * Deletes what the application of a plan has created not longer than ten minutes ago (S124), but for threads of which
- * something is out, on its way, or changed since: those are named. Posts that are deleted already are not. A series is
- * deleted with what it has gone on with, or kept for its sake.
+ * something is out, on its way, or changed since: those are named. Posts that are deleted already are not; what went with
+ * its channel comes back with it no more. A series is deleted with what it has gone on with, or kept for its sake.
  * A plan of which something was deleted is not applied again.
  * @throws AppError `not_found`, `conflict` for a plan that was not applied, `link_expired` after ten minutes
  */
@@ -55,7 +56,7 @@ const removeUnchanged = (
       select *
       from unnest(${ids}::uuid[], ${series.map(({ planned }) => planned)}::uuid[]) as s (id, planned)
     ), channel as materialized (
-      select c.id
+      select c.id, c.deleted_at
       from channels c
       where c.org_id = ${orgId}
         and c.id in (
@@ -103,6 +104,22 @@ const removeUnchanged = (
         and p.id = i.id
         and p.org_id = ${orgId}
       returning ${post.names(sql, 'fact', 'p')}
+    ), gone as (
+      update posts p
+      set deleted_at = now(), updated_at = now(), recurrence = null
+      from channel c, late
+      where not late.is_late
+        and p.org_id = ${orgId}
+        and (p.id = any(${ids}::uuid[]) or p.root_post_id = any(${ids}::uuid[]))
+        and c.id = p.channel_id
+        and ${returns(sql)}
+      returning p.id, p.org_id
+    ), ended as (
+      select id, org_id
+      from changed
+      union all
+      select id, org_id
+      from gone
     ), undone as (
       update idempotency_keys
       set reply = ${reply}
@@ -110,8 +127,8 @@ const removeUnchanged = (
         and scope = ${scope}
         and key = ${key}
         and status is not null
-        and exists (select from changed)
-    ), ${timeline(sql, { from: sql`changed`, kind: 'cancelled', message: 'Deleted with its plan' })},
+        and exists (select from ended)
+    ), ${timeline(sql, { from: sql`ended`, kind: 'cancelled', message: 'Deleted with its plan' })},
     ${announceDeleted(sql)}
     select late.is_late as "isLate",
       (select count(*)::int from changed where id in (select planned from series)) as deleted,
