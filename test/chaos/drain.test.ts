@@ -6,20 +6,28 @@ import { testDatabase } from '../support/wire/database.ts';
 import { violationsOf } from '../support/processes/history.ts';
 import { unjudgedIn } from '../support/processes/history/matter.ts';
 import { engines } from '../support/processes/service.ts';
-import { abandoned, acceptedCount, comes, openCrowd, outOf, publishingOf, waveOf } from '../support/processes/wave.ts';
+import {
+  abandoned,
+  acceptedCount,
+  comes,
+  holdsAt,
+  openCrowd,
+  outOf,
+  publishingOf,
+  waveOf,
+} from '../support/processes/wave.ts';
 import { startThirdParties } from '../support/processes/third-parties/start.ts';
-import { openWholeCrowd, settlesAlone } from '../support/processes/wave-fault.ts';
-import { editSome, limitTo, mixed } from '../support/processes/wave-mix.ts';
+import { openWholeCrowd, postHeldWave, settlesAlone } from '../support/processes/wave-fault.ts';
+import { editSome } from '../support/processes/wave-mix.ts';
 
 // R17: SIGTERM in the middle of a wave. What is under way ends or is written as unconfirmed; nothing is lost, doubled
 // or left claimed.
 
 const POSTS = isFull ? 2_000 : 200;
-/** Channels whose first post the network holds for longer than a drain lasts, with one more post behind it. */
+/** Channels whose first post the network holds for longer than a drain lasts. */
 const HELD = 3;
 const HELD_MS = 26_000;
-const LATENCY_MS = 50;
-const CREATE_MS = 20;
+const DRAIN_MS = 12_000; // at most
 const random = chance('drain');
 
 const embedded = engines.find(({ name }) => name === 'embedded')!;
@@ -33,33 +41,20 @@ describe.each(engines)('a drain on the $name engine', ({ name, missing, start })
       await using service = await start({ database, env: thirdParties.env });
       const size = { orgs: 10, channels: POSTS / 10 + HELD };
       await using crowd = await openWholeCrowd(service, database.sql, thirdParties, size);
-      const [held, usual] = [crowd.channels.slice(0, HELD), crowd.channels.slice(HELD)];
-
-      const from = systemClock.in(3_000 + POSTS * CREATE_MS);
-      const before = new Date(from.getTime() - 1_500);
-      const wanted = [
-        ...waveOf(held, HELD, before, { latencyMs: HELD_MS }),
-        ...waveOf(held, HELD, from, { latencyMs: LATENCY_MS }),
-        ...mixed(waveOf(usual, POSTS, from, { latencyMs: LATENCY_MS }), crowd),
-      ];
-      await limitTo(database.sql, crowd, wanted);
-      const posts = await crowd.post(wanted);
+      const held = crowd.channels.slice(0, HELD);
+      const { made, leftMs } = await postHeldWave(database.sql, crowd, held, { posts: POSTS, heldMs: HELD_MS });
       expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
 
       const moment = 1 + random.pick(POSTS - 1);
       const index = random.pick(service.hosts.length);
-      const sending = () => publishingOf(database.sql, held);
-      expect(
-        await comes(async () => (await acceptedCount(database.sql)) >= moment && (await sending()) === HELD, 120_000),
-      ).toBe(true);
-      const heldNow = await sending();
-      const underWay = Promise.all([editSome(crowd, { now: posts, later: [] }), crowd.askForCanary()]);
+      const heldNow = await holdsAt(database.sql, held, { moment, atMostMs: HELD_MS - DRAIN_MS });
+      expect(heldNow).toBe(HELD);
+      const underWay = Promise.all([editSome(crowd, { now: made, later: [] }), crowd.askForCanary()]);
       thirdParties.begin(service.url);
       const { ms, ...exit } = await service.end(index);
       const [acceptedAtEnd, left] = [await acceptedCount(database.sql), await abandoned(database.sql)];
-      note({ round, engine: name, posts: POSTS, moment, exitMs: ms, heldNow, acceptedAtEnd });
+      note({ round, engine: name, posts: POSTS, leftMs, moment, exitMs: ms, heldNow, acceptedAtEnd });
       expect(exit).toEqual({ code: 0, signal: null });
-      expect(heldNow).toBe(HELD);
       expect(left).toEqual({ publishing: 0, slots: 0, sending: 0 });
 
       await service.restart(index);

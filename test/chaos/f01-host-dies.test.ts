@@ -1,24 +1,21 @@
 import { describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/platform/kernel/index.ts';
 import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
 import { testDatabase } from '../support/wire/database.ts';
 import { violationsOf } from '../support/processes/history.ts';
 import { unjudgedIn } from '../support/processes/history/matter.ts';
 import { msFrom, watchRecovery } from '../support/processes/recovery.ts';
 import { engines } from '../support/processes/service.ts';
-import { acceptedCount, comes, outOf, publishingOf, waveOf } from '../support/processes/wave.ts';
+import { acceptedCount, holdsAt, outOf } from '../support/processes/wave.ts';
 import { startThirdParties } from '../support/processes/third-parties/start.ts';
-import { openWholeCrowd, settlesAlone } from '../support/processes/wave-fault.ts';
-import { editSome, limitTo, mixed } from '../support/processes/wave-mix.ts';
+import { openWholeCrowd, postHeldWave, settlesAlone } from '../support/processes/wave-fault.ts';
+import { editSome } from '../support/processes/wave-mix.ts';
 
 // F1: `kill -9` of an actor host in the middle of a wave, judged by the network's own ledger.
 
 const POSTS = isFull ? 2_000 : 200;
-/** Channels whose first post the network holds for 20 s, with one more post behind it. */
+/** Channels whose first post the network holds for 20 s. */
 const HELD = 6;
 const HELD_MS = 20_000;
-const LATENCY_MS = 50;
-const CREATE_MS = 20; // for one create on a busy machine
 const random = chance('f01');
 
 describe.each(engines)('kill of a host on the $name engine', ({ name, missing, start }) => {
@@ -30,39 +27,21 @@ describe.each(engines)('kill of a host on the $name engine', ({ name, missing, s
       await using service = await start({ database, env: thirdParties.env });
       const size = { orgs: 10, channels: POSTS / 10 + HELD };
       await using crowd = await openWholeCrowd(service, database.sql, thirdParties, size);
-      const [held, usual] = [crowd.channels.slice(0, HELD), crowd.channels.slice(HELD)];
-
-      const from = systemClock.in(3_000 + POSTS * CREATE_MS);
-      const before = new Date(from.getTime() - 1_500);
-      const wanted = [
-        ...waveOf(held, HELD, before, { latencyMs: HELD_MS }),
-        ...waveOf(held, HELD, from, { latencyMs: LATENCY_MS }),
-        ...mixed(waveOf(usual, POSTS, from, { latencyMs: LATENCY_MS }), crowd),
-      ];
-      await limitTo(database.sql, crowd, wanted);
-      const posts = await crowd.post(wanted);
+      const held = crowd.channels.slice(0, HELD);
+      const { made, leftMs } = await postHeldWave(database.sql, crowd, held, { posts: POSTS, heldMs: HELD_MS });
       expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
-      note({
-        round,
-        engine: name,
-        created: crowd.created.length,
-        leftMs: from.getTime() - systemClock.now().getTime(),
-      });
+      note({ round, engine: name, created: crowd.created.length, leftMs });
 
       const moment = 1 + random.pick(POSTS - 1);
       const index = random.pick(service.hosts.length);
       const sidecar = random.pick(2) === 1;
-      const sending = () => publishingOf(database.sql, held);
-      expect(
-        await comes(async () => (await acceptedCount(database.sql)) >= moment && (await sending()) === HELD, 120_000),
-      ).toBe(true);
-      const heldNow = await sending();
+      const heldNow = await holdsAt(database.sql, held, { moment, atMostMs: HELD_MS / 2 });
+      expect(heldNow).toBe(HELD);
       const at = performance.now();
-      const underWay = Promise.all([editSome(crowd, { now: posts, later: [] }), crowd.askForCanary()]);
+      const underWay = Promise.all([editSome(crowd, { now: made, later: [] }), crowd.askForCanary()]);
       thirdParties.begin(service.url);
       await service.kill(index, { sidecar });
       const recovery = await watchRecovery(database.sql, held);
-      expect(heldNow).toBe(HELD);
       const acceptedAtKill = await acceptedCount(database.sql);
       if (name === 'embedded') await service.restart(index);
       const restartMs = Math.round(performance.now() - at);

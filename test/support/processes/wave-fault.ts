@@ -9,6 +9,7 @@ import { engines, type Service, type ServiceOptions } from './service.ts';
 import {
   acceptedCount,
   allSettled,
+  type Channel,
   comes,
   type Crowd,
   type CrowdSize,
@@ -92,6 +93,31 @@ export async function openWholeCrowd(
   await crowd.plantCanary(sql);
   begun.move();
   return crowd;
+}
+
+/**
+ * Makes a wave of posts on the other channels, and last those of `held`: the network holds the first request of each of
+ * these for `heldMs`, from a moment on in which all are made, and one more post waits behind it. Answers them, and how
+ * long before the wave they were made; negative on a slow machine.
+ */
+export async function postHeldWave(
+  sql: Database,
+  crowd: Crowd,
+  held: readonly Channel[],
+  { posts, heldMs }: { posts: number; heldMs: number },
+): Promise<{ made: Created[]; leftMs: number }> {
+  const from = systemClock.in(3_000 + posts * CREATE_MS);
+  const others = crowd.channels.filter((one) => !held.includes(one));
+  const wave = mixed(waveOf(others, posts, from, { latencyMs: LATENCY_MS }), crowd);
+  const heldFrom = (due: number) => [
+    ...waveOf(held, held.length, new Date(due), { latencyMs: heldMs }),
+    ...waveOf(held, held.length, new Date(due + 1_500), { latencyMs: LATENCY_MS }),
+  ];
+  await limitTo(sql, crowd, [...wave, ...heldFrom(from.getTime())]);
+  const made = await crowd.post(wave);
+  const leftMs = from.getTime() - systemClock.now().getTime();
+  made.push(...(await crowd.post(heldFrom(systemClock.in(Math.max(leftMs - 1_500, 1_000)).getTime()))));
+  return { made, leftMs };
 }
 
 /** Has a wave of posts fall due, breaks something in the middle of it, and waits until all has its end. */

@@ -301,6 +301,21 @@ export async function publishingOf(sql: Database, channels: readonly Channel[]):
   return row!.count;
 }
 
+/**
+ * Waits until the network holds a request of each of these channels and has `moment` posts of others; where that takes
+ * longer than `atMostMs`, as many as it has by then: it holds them no longer on a slow machine. Answers how many it
+ * holds.
+ */
+export async function holdsAt(
+  sql: Database,
+  held: readonly Channel[],
+  { moment, atMostMs }: { moment: number; atMostMs: number },
+): Promise<number> {
+  if (await comes(async () => (await publishingOf(sql, held)) === held.length, 120_000))
+    await comes(async () => (await acceptedCount(sql)) >= moment, atMostMs);
+  return publishingOf(sql, held);
+}
+
 /** What hosts that are gone still hold: posts that nobody sends, and slots that guard no lost answer. */
 export async function abandoned(sql: Database): Promise<{ publishing: number; slots: number; sending: number }> {
   const [row] = await sql<{ publishing: number; slots: number; sending: number }[]>`
