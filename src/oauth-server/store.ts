@@ -224,9 +224,17 @@ export const approvalNamesOf = (sql: Sql, userId: string) => sql<{ name: string;
   where a.user_id = ${userId}
   order by a.created_at desc
   limit 100`;
-/** Their tokens and codes go with them. */
-export const deleteApprovalsOf = (sql: Sql, userId: string) =>
-  sql`/* all orgs */ delete from oauth_authorizations where user_id = ${userId}`;
+/** Their tokens and codes go with them, and a device that was approved and has no key yet gets none. */
+export const deleteApprovalsOf = (sql: Sql, userId: string) => sql`/* all orgs */
+  with devices as (
+    update oauth_devices
+    set decision = 'denied'
+    where user_id = ${userId}
+      and decision = 'approved'
+      and claim is null
+  )
+  delete from oauth_authorizations
+  where user_id = ${userId}`;
 
 export async function noteApprovals(
   sql: Sql,

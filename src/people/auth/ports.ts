@@ -9,6 +9,9 @@ export interface ProgramSpending {
 /** The apps that act for a user, whatever the organization. */
 export interface Approvals {
   namesOf(transaction: Sql, userId: string): Promise<readonly { name: string; orgName: string }[]>;
-  /** Ends them with all their tokens; what another process remembers of them it forgets within a second. */
+  /**
+   * Ends them with all their tokens, and approvals of devices that have no key yet; what another process remembers of
+   * them it forgets within a second.
+   */
   endAllOf(transaction: Sql, userId: string): Promise<unknown>;
 }

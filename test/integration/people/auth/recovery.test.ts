@@ -94,6 +94,25 @@ describe('a password reset', () => {
         select user_id, detail from audit_log where action = 'password.reset' and resource_id = ${bob.userId}`,
     ).toEqual([{ user_id: bob.userId, detail: { sessionsRevoked: 1 } }]);
   });
+  test('gives no key to a device that was approved before, nor does a change of the password that ends keys', async () => {
+    const after: readonly ((bob: SignedUp) => Promise<{ body: unknown }>)[] = [
+      async (bob) => reset(await resetCode(bob)),
+      ({ client, password }) => {
+        const next = 'a new password';
+        const words = { oldPassword: password, password: next, repeatPassword: next, revokeKeys: true };
+        return client.post('/user/change-password', words);
+      },
+    ];
+    for (const change of after) {
+      const bob = await quiet.signUp();
+      const { device_code: device, user_code: code } = (await quiet.client().post('/device/code', {})).body;
+      expect((await bob.client.post('/device/approve', { user_code: code })).status).toBe(200);
+      expect(Object.values((await change(bob)).body as object)).toEqual([true]);
+      const asked = await quiet.client().post('/device/token', { device_code: device });
+      expect([asked.status, asked.body.error]).toEqual([400, 'access_denied']);
+      expect(await db.sql`select from api_keys where user_id = ${bob.userId}`).toHaveLength(0);
+    }
+  });
   test('is mailed while the request of another cannot be written [S35]', async () => {
     const [bob, eve] = [await quiet.signUp(), await quiet.signUp()];
     const sent = async ({ email }: SignedUp) => (await mailsOf(app.context, email)).length;
