@@ -271,8 +271,17 @@ async function remove(
   } else {
     if (!(await isFresh(deps, by))) throw new AppError('conflict', 'Log in again first, then delete the account');
   }
-  for (const { id } of await identity.ownedAlone(userId)) await close(id);
-  const forget = await sql.begin((tx) => end(deps, tx, by, userId));
+  // those of now: closing the only one makes another, in which there is nothing to be closed
+  const known = new Set((await identity.organizationsOf(userId)).map(({ id }) => id));
+  let forget: (() => void) | undefined;
+  while (!forget) {
+    for (const { id } of await identity.ownedAlone(userId)) if (known.has(id)) await close(id);
+    forget = await sql.begin(async (tx) => {
+      // of two owners who leave at the same moment the second one has to close what was not alone at the look
+      const alone = await identity.ownedAloneWithin(tx, userId);
+      return alone.some(({ id }) => known.has(id)) ? undefined : end(deps, tx, by, userId);
+    });
+  }
   forget();
 }
 

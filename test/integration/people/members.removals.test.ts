@@ -139,3 +139,25 @@ test('who ends their account leaves no invitation that looks open and leads nowh
   expect((await bob.client.delete('/user', { password: bob.password })).status).toBe(200);
   expect(await invited()).toEqual([]);
 });
+
+test('an organization whose two owners end their accounts at once is closed by the second one [S43, X25]', async () => {
+  const [ann, bob] = [await app.signUp(), await app.signUp()];
+  await db.sql`insert into memberships (org_id, user_id, role_key) values (${ann.orgId}, ${bob.userId}, 'owner')`;
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    values (${newId()}, ${ann.orgId}, 'sandbox', 'v1', 'x', 'x', 'v2:')`;
+  await flush();
+  await db.sql.begin((tx) => app.context.billing.lockOrg(tx, bob.orgId)); // the row is there from here on
+  let ending: ReturnType<typeof bob.client.delete> | undefined;
+  await db.sql.begin(async (tx) => {
+    await tx`select from org_counters where org_id = ${bob.orgId} for no key update`;
+    ending = bob.client.delete('/user', { password: bob.password }); // closes what is his alone, and waits for that
+    await settles(async () => expect(await waiting()).toBe(1));
+    expect((await ann.client.delete('/user', { password: ann.password })).status).toBe(200);
+  });
+  expect((await ending!).status).toBe(200);
+  expect(await db.sql`select disabled from channels where org_id = ${ann.orgId}`).toEqual([{ disabled: true }]);
+  expect(await db.sql`select user_id from audit_log where org_id = ${ann.orgId} and action = 'org.deleted'`).toEqual([
+    { user_id: bob.userId },
+  ]);
+});
