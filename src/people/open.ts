@@ -66,7 +66,7 @@ export async function openPeopleWing({
       const addresses = gone.map((one) => one.email);
       return {
         emails: await email.forgetMails(transaction, gone),
-        invitations: await forgetInvitations(transaction, addresses),
+        invitations: await forgetInvitations(transaction, gone),
         errors: await errors.forgetMentions(transaction, addresses),
       };
     },

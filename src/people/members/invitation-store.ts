@@ -137,10 +137,21 @@ export async function dropOldInvitations(sql: Sql, limit: number): Promise<numbe
   return rows.length;
 }
 
-/** Invitations to addresses of people who are gone; answers how many. */
-export async function forgetInvitations(sql: Sql, addresses: readonly string[]): Promise<number> {
+/**
+ * Invitations to people who are gone, by their addresses until then; answers how many. An address that somebody else
+ * has now is theirs: another account at a provider, or one that was registered afterwards.
+ */
+export async function forgetInvitations(
+  sql: Sql,
+  people: readonly { email: string; deletedAt: Date }[],
+): Promise<number> {
   const { count } = await sql`/* all orgs */
-    delete from invitations
-    where lower(email) = any(${addresses.map((address) => address.toLowerCase())}::text[])`;
+    delete from invitations i
+    using unnest(${people.map(({ email }) => email.toLowerCase())}::text[],
+      ${people.map(({ deletedAt }) => deletedAt.toISOString())}::timestamptz[])
+      as p (address, until)
+    where lower(i.email) = p.address
+      and i.created_at <= p.until
+      and not exists (select from users u where lower(u.email) = p.address and u.deleted_at is null)`;
   return count;
 }

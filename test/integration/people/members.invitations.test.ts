@@ -7,10 +7,11 @@ import { testDatabase } from '../../support/wire/database.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;
+let boss: SignedUp;
 beforeAll(async () => {
   db = await testDatabase({ connections: 8 });
   app = await testApp({ sql: db.sql });
-  await app.signUp(); // the super-admin
+  boss = await app.signUp(); // the super-admin
 });
 afterAll(async () => {
   await app[Symbol.asyncDispose]();
@@ -312,6 +313,26 @@ describe('an invitation', () => {
     expect([status, Object.keys(body)]).toEqual([201, ['url']]);
     expect((await take(bob, tokenOf(body.url))).status).toBe(200);
     expect((await ann.client.delete(`/settings/team/${bob.userId}`)).body).toEqual({ success: true });
+  });
+
+  test('stays for whoever has the address, when another account that had it is deleted for good [S47]', async () => {
+    const ann = await app.signUp();
+    const email = address();
+    const before = await app.signUp({ email });
+    expect((await before.client.delete('/user', { password: before.password })).status).toBe(200);
+    await db.sql`update users set deleted_at = now() - interval '31 days' where id = ${before.userId}`;
+    const first = await invite(ann, { email });
+    expect(await app.context.identity.dropRemoved(100)).toBe(1);
+
+    const bob = await app.signUp({ email });
+    expect((await take(bob, first.token)).status).toBe(200);
+    const second = await invite(await app.signUp(), { email });
+    const person = { email, name: '', company: 'Acme', timezone: 'UTC', avatarUrl: null, ip: '', userAgent: '' };
+    const account = { providerName: 'github', providerId: newId() };
+    const { userId } = await app.context.identity.registerWithProvider({ ...person, ...account });
+    const asked = { kind: 'user', id: userId, reason: 'asked', dryRun: false } as const;
+    await app.context.erasure.erase({ userId: boss.userId, impersonatorId: null, ip: null }, asked);
+    expect((await take(bob, second.token)).status).toBe(200);
   });
 
   test('is swept when it expires unused [S47]', async () => {
