@@ -132,10 +132,13 @@ const counts = (sql: Sql) => sql`deleted_at is null and not disabled and not ref
 export const countedChannels = (sql: Sql, orgId: string) =>
   sql<Counted[]>`select id, name, created_at as "createdAt" from channels where org_id = ${orgId} and ${counts(sql)}`;
 
-/** The oldest owner is kept. */
+/** The oldest owner who can act is kept: with one who is locked out nobody could help the org. */
 export const countedMembers = (sql: Sql, orgId: string) => sql<Counted[]>`
   select u.id, coalesce(nullif(trim(p.name || ' ' || p.last_name), ''), u.email) as name, m.created_at as "createdAt",
-    m.role_key = 'owner' and row_number() over (partition by m.role_key order by m.created_at, m.user_id) = 1 as kept
+    m.role_key = 'owner' and row_number() over (
+      partition by m.role_key
+      order by u.activated desc, m.created_at, m.user_id
+    ) = 1 as kept
   from memberships m
   join users u on u.id = m.user_id
   left join user_profiles p on p.user_id = u.id

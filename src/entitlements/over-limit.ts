@@ -3,7 +3,7 @@ export interface Counted {
   id: string;
   name: string;
   createdAt: Date;
-  /** Never goes: an org without its oldest owner could not be helped. */
+  /** Never goes: an org without an owner could not be helped. */
   kept?: boolean;
 }
 

@@ -94,6 +94,14 @@ test('seats are disabled newest first; the oldest owner keeps one at any limit',
   expect(ids(left)).toEqual([first]);
 });
 
+test('an owner who is locked out keeps no seat from one who can act', async () => {
+  const { orgId } = await seedOrg(db.sql);
+  const [locked, editor, owner, later] = await seats(orgId, ['owner', 'editor', 'owner', 'owner']);
+  await db.sql`update users set activated = id <> ${locked!} where id in (${locked!}, ${editor!}, ${owner!}, ${later!})`;
+  await override(db.sql, orgId, { team_members: 1 });
+  expect(ids((await enforce(orgId)).members)).toEqual([later, editor, locked]);
+});
+
 test('packs and overrides count: only what exceeds the effective limit is disabled [LM9, LM10]', async () => {
   const { orgId, channelIds } = await seedOrg(db.sql, 9);
   await spread(orgId, channelIds);
