@@ -128,13 +128,14 @@ export const keysOfOrg = (sql: Sql, orgId: string) => sql<MemberKeyRow[]>`
 
 /**
  * Held until the commit: two creates at once cannot both be the last allowed, and who is removed meanwhile leaves no
- * key behind. False: no active member.
+ * key behind. False: no active member, or the org is disabled or deleted.
  */
 export async function lockMember(sql: Sql, orgId: string, userId: string): Promise<boolean> {
   const rows = await sql`
     select 1
     from memberships m
     join users u on u.id = m.user_id and u.activated and u.deleted_at is null
+    join organizations o on o.id = m.org_id and o.disabled_at is null and o.deleted_at is null
     where m.org_id = ${orgId}
       and m.user_id = ${userId}
       and not m.disabled

@@ -295,6 +295,15 @@ test('a user who leaves the org before the device polls gets no key', async () =
   expect((await poll(code)).body.error).toBe('invalid_device_code');
 });
 
+test.each(['disabled_at', 'deleted_at'])('of an organization with %s the device gets no key [S95]', async (column) => {
+  const cid = await app.signUp();
+  const { device_code: code, user_code: userCode } = await start();
+  await approve(userCode, cid);
+  await db.sql`update organizations set ${db.sql(column)} = now() where id = ${cid.orgId}`;
+  expect(await poll(code)).toMatchObject({ status: 400, body: { error: 'access_denied' } });
+  expect(await db.sql`select from api_keys where org_id = ${cid.orgId}`).toHaveLength(0);
+});
+
 test('approving needs a session and the CSRF token; five codes a minute, then 429 for that user [S256]', async () => {
   const { user_code: userCode } = await start();
   expect((await app.client().post('/device/approve', { user_code: userCode })).status).toBe(401);
