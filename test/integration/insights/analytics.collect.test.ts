@@ -75,6 +75,15 @@ describe('what is asked', () => {
     expect(await db.sql`select from outbox`).toEqual([]);
   });
 
+  test('no channel of an organization that is disabled after its collection has begun', async () => {
+    const { orgId } = await seedOrg(db.sql);
+    await beginCollection(world);
+    await db.sql`update organizations set disabled_at = now() where id = ${orgId}`;
+    while ((await world.analytics.collectDue(50)) > 0);
+    expect(told.days).toEqual([]);
+    expect(await db.sql`select from analytics_collections`).toEqual([]);
+  });
+
   test('a network without numbers of channels is asked for those of its posts alone', async () => {
     delete (network.declares as Record<string, unknown>)['channelMetrics'];
     told.counts = () => ({ likes: 3 });

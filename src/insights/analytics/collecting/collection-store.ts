@@ -15,7 +15,7 @@ export interface Collection extends CollectionKey {
   claim: string;
   /** How often it could not be read this time. */
   failures: number;
-  /** Null: the channel is deleted or disabled, and needs not be read. */
+  /** Null: the channel is deleted or disabled, or its organization is, and needs not be read. */
   channel: ChannelSnapshot | null;
   needsLogin: boolean;
 }
@@ -47,7 +47,8 @@ export async function claimCollections(sql: Sql, claim: string, limit: number): 
     select k.org_id as "orgId", k.day::text as day, k.channel_id as "channelId", k.claim, k.failures,
       coalesce(c.refresh_needed, false) as "needsLogin", case when c.id is not null then ${snapshot(sql)} end as channel
     from claimed k
-    left join channels c on c.id = k.channel_id and c.org_id = k.org_id and c.deleted_at is null and not c.disabled`;
+    left join organizations o on o.id = k.org_id and o.deleted_at is null and o.disabled_at is null
+    left join channels c on c.id = k.channel_id and c.org_id = o.id and c.deleted_at is null and not c.disabled`;
   return rows.map((row) => ({
     ...row,
     channel: row.channel && {
