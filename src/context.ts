@@ -28,6 +28,7 @@ import type { Logs } from './platform/telemetry/index.ts';
 import type { Wing } from './platform/wing/index.ts';
 import { openProvidersWing } from './providers/open.ts';
 import type { ProvidersOptions } from './providers/registry/index.ts';
+import { deleteFeedsOf, feedNamesOf } from './publishing/calendar/index.ts';
 import { disableForPlan as disableChannels, pauseQueue, stopAll as stopChannels } from './publishing/channels/index.ts';
 import { commentsRetention } from './publishing/comments/index.ts';
 import { openPublishingWing, resumeOrgPosts } from './publishing/open.ts';
@@ -193,6 +194,7 @@ const bindPorts = (
   stop: { channels: disableChannels, members: disableMembers },
   spending: { copyDay: copyProgramDay },
   approvals: { namesOf: approvalNamesOf, endAllOf: deleteApprovalsOf },
+  feeds: { namesOf: feedNamesOf, endAllOf: deleteFeedsOf },
   endings: {
     stopChannels,
     endSubscription: (transaction: Sql, orgId: string) => payments().endAll(transaction, orgId), // payments open later

@@ -10,7 +10,7 @@ import type { Logs } from '../platform/telemetry/index.ts';
 import { wing } from '../platform/wing/index.ts';
 import type { Providers } from '../providers/registry/index.ts';
 import type { ProviderSettings } from '../providers/settings/index.ts';
-import { type Approvals, openAuth, type ProgramSpending } from './auth/index.ts';
+import { type Approvals, type CalendarFeeds, openAuth, type ProgramSpending } from './auth/index.ts';
 import { environmentLogins, openFederatedLogin } from './federated-login/index.ts';
 import { openIdentity, setupTokenOf } from './identity/index.ts';
 import { forgetInvitations, openMembers } from './members/index.ts';
@@ -31,6 +31,7 @@ export interface PeopleNeeds {
   providers: Providers;
   providerSettings: ProviderSettings;
   approvals: Approvals;
+  feeds: CalendarFeeds;
   spending: ProgramSpending;
   endings: Endings;
   /** The public address of a stored picture. */
@@ -81,6 +82,7 @@ export async function openPeopleWing({
       identity,
       billing,
       approvals: ports.approvals,
+      feeds: ports.feeds,
       spending: ports.spending,
       email,
       jwtSecret: config.secrets.jwt,

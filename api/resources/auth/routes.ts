@@ -300,7 +300,7 @@ export default [
     method: 'post',
     path: '/auth/forgot-return',
     summary: 'Reset the password with a mailed token',
-    description: 'The token works once. Every session, API key and approved app ends.',
+    description: 'The token works once. Every session, API key, calendar feed and approved app ends.',
     auth: ['none'],
     limit: '5/minute',
     body: repeated(z.strictObject({ token: mailCode, password: newPassword, repeatPassword: z.string() })),

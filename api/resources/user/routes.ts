@@ -100,7 +100,7 @@ export default [
     path: '/user/change-password',
     summary: 'Change the password',
     description:
-      'Ends all other sessions, with `revokeKeys` all API keys and approved apps too. An account that was activated without a password needs no old one, soon after its activation.',
+      'Ends all other sessions, with `revokeKeys` all API keys, calendar feeds and approved apps too. An account that was activated without a password needs no old one, soon after its activation.',
     auth: ['session'],
     impersonation: 'refused',
     limit: '10/minute',

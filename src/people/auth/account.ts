@@ -7,7 +7,7 @@ import * as store from './account-store.ts';
 import type { ApiKeys } from './api-keys.ts';
 import * as codes from './code-store.ts';
 import { makeCode } from './codes.ts';
-import type { Approvals } from './ports.ts';
+import type { Approvals, CalendarFeeds } from './ports.ts';
 import { type ChosenPasswordHash, verifyPassword } from './password.ts';
 import { dropRegistrations } from './registration-store.ts';
 import { revokeSessions, startOfSession } from './store.ts';
@@ -23,6 +23,7 @@ export interface AccountDeps {
   email: Email;
   apiKeys: Pick<ApiKeys, 'revokeAllOf' | 'liveOf'>;
   approvals: Approvals;
+  feeds: CalendarFeeds;
   hash: ChosenPasswordHash;
   frontendUrl: string;
   disallowPlus: boolean;
@@ -104,7 +105,7 @@ async function changeAtOnce(
 
 /** Tells the owner, and what opens the account still. */
 async function tellChanged(
-  { email, apiKeys, approvals }: AccountDeps,
+  { email, apiKeys, approvals, feeds }: AccountDeps,
   tx: Sql,
   { userId, email: to, name }: store.LocalAccount,
 ): Promise<void> {
@@ -113,22 +114,30 @@ async function tellChanged(
     (key) => `the API key ${key.name} (${key.prefix}…) in ${key.orgName}`,
   );
   const apps = (await approvals.namesOf(tx, userId)).map((app) => `the app ${app.name} in ${app.orgName}`);
+  const calendars = (await feeds.namesOf(tx, userId)).map(
+    (feed) => `the calendar feed of ${feed.name} in ${feed.orgName}`,
+  );
   await email.queue(tx, {
     to,
     orgId: null,
-    content: { template: 'password-changed', data: { name, opens: [...keys, ...apps] } },
+    content: { template: 'password-changed', data: { name, opens: [...keys, ...apps, ...calendars] } },
   });
 }
 
 /** Everything that opens the account without its password. What is answered is to be called when it stands. */
-async function revokeClientAccess({ approvals, apiKeys }: AccountDeps, tx: Sql, userId: string): Promise<() => void> {
+async function revokeClientAccess(
+  { approvals, feeds, apiKeys }: AccountDeps,
+  tx: Sql,
+  userId: string,
+): Promise<() => void> {
   await approvals.endAllOf(tx, userId);
+  await feeds.endAllOf(tx, userId);
   return apiKeys.revokeAllOf(tx, userId);
 }
 
 /**
- * Sets the password of whoever has the code of a reset mail and ends all their sessions, API keys and approvals of
- * apps, for somebody else may have made them; false for a code that is unknown, used or expired.
+ * Sets the password of whoever has the code of a reset mail and ends all their sessions, API keys, calendar feeds and
+ * approvals of apps, for somebody else may have made them; false for a code that is unknown, used or expired.
  */
 async function reset(deps: AccountDeps, code: string, password: string, ip: string): Promise<boolean> {
   const { sql, identity } = deps;
@@ -158,8 +167,8 @@ async function reset(deps: AccountDeps, code: string, password: string, ip: stri
 }
 
 /**
- * Ends all other sessions, and with `revokeKeys` API keys and approvals of apps, too. An account that was activated
- * without a password gets its first one in the session of its activation.
+ * Ends all other sessions, and with `revokeKeys` API keys, calendar feeds and approvals of apps, too. An account that
+ * was activated without a password gets its first one in the session of its activation.
  */
 async function changePassword(
   deps: AccountDeps,

@@ -6,6 +6,12 @@ export interface ProgramSpending {
   copyDay(transaction: Sql, orgId: string, from: string, to: string): Promise<unknown>;
 }
 
+/** The calendar feeds that show what a user may read, whatever the organization. */
+export interface CalendarFeeds {
+  namesOf(transaction: Sql, userId: string): Promise<readonly { name: string; orgName: string }[]>;
+  endAllOf(transaction: Sql, userId: string): Promise<unknown>;
+}
+
 /** The apps that act for a user, whatever the organization. */
 export interface Approvals {
   namesOf(transaction: Sql, userId: string): Promise<readonly { name: string; orgName: string }[]>;

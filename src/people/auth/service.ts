@@ -11,7 +11,7 @@ import { openAuthTokens, type AuthTokens } from './jwt.ts';
 import { hashChosen } from './password.ts';
 import { type KnownBrowsers, openKnownBrowsers } from './known-browsers.ts';
 import { type LoginAttempt, openPasswordLogin } from './login.ts';
-import type { Approvals, ProgramSpending } from './ports.ts';
+import type { Approvals, CalendarFeeds, ProgramSpending } from './ports.ts';
 import { forgetTraces } from './trace-store.ts';
 import { openRegistrations, type Registrations } from './registration.ts';
 import { type Browser, type SessionTokens, openSessions, type Sessions } from './sessions.ts';
@@ -51,6 +51,7 @@ interface Options {
   identity: Identity;
   billing: Pick<Billing, 'require'>;
   approvals: Approvals;
+  feeds: CalendarFeeds;
   spending: ProgramSpending;
   email: Email;
   jwtSecret: string;
@@ -70,6 +71,7 @@ export function openAuth({
   identity,
   billing,
   approvals,
+  feeds,
   spending,
   email,
   jwtSecret,
@@ -98,7 +100,18 @@ export function openAuth({
 
   return {
     ...registrations,
-    accounts: openAccounts({ sql, clock, identity, email, apiKeys, approvals, hash, frontendUrl, disallowPlus }),
+    accounts: openAccounts({
+      sql,
+      clock,
+      identity,
+      email,
+      apiKeys,
+      approvals,
+      feeds,
+      hash,
+      frontendUrl,
+      disallowPlus,
+    }),
     sessions,
     apiKeys,
     knownBrowsers: openKnownBrowsers(jwtSecret),

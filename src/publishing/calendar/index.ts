@@ -1,1 +1,2 @@
+export { deleteFeedsOf, feedNamesOf } from './store.ts';
 export { type Calendar, openCalendar, type OpenFeed } from './service.ts';

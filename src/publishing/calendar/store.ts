@@ -32,6 +32,18 @@ export async function deleteFeed(sql: Sql, { orgId, userId, channelId }: FeedKey
   return count > 0;
 }
 
+/** The channels whose feeds show what a user may read, in any org. */
+export const feedNamesOf = (sql: Sql, userId: string) => sql<{ name: string; orgName: string }[]>`/* all orgs */
+  select c.name, o.name as "orgName"
+  from calendar_feeds f
+  join channels c on c.id = f.channel_id and c.org_id = f.org_id and c.deleted_at is null
+  join organizations o on o.id = f.org_id and o.deleted_at is null
+  where f.user_id = ${userId}
+  order by f.created_at desc
+  limit 100`;
+export const deleteFeedsOf = (sql: Sql, userId: string) =>
+  sql`/* all orgs */ delete from calendar_feeds where user_id = ${userId}`;
+
 /** Undefined: there is no such token, or its owner is no active member of an organization in use any more. */
 export async function findFeedHolder(sql: Sql, tokenHash: Buffer): Promise<FeedHolder | undefined> {
   const [holder] = await sql<FeedHolder[]>`/* all orgs */

@@ -252,6 +252,7 @@ describe('rights of a key', () => {
       identity,
       billing,
       approvals: { namesOf: async () => [], endAllOf: async () => [] },
+      feeds: { namesOf: async () => [], endAllOf: async () => [] },
       spending: { copyDay: async () => undefined },
       email,
       jwtSecret: 'x',

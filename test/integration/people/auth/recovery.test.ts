@@ -113,6 +113,36 @@ describe('a password reset', () => {
       expect(await db.sql`select from api_keys where user_id = ${bob.userId}`).toHaveLength(0);
     }
   });
+  test('ends calendar feeds; a change of the password names them, and ends them with `revokeKeys`', async () => {
+    const bob = await quiet.signUp();
+    const client = app.client();
+    for (const [name, value] of bob.client.cookies) client.cookies.set(name, value);
+    const channel = newId();
+    await db.sql`
+      insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+      values (${channel}, ${bob.orgId}, 'sandbox', 'v1', 'x', 'Net', 'v2:')`;
+    const feed = () => db.sql`
+      insert into calendar_feeds (channel_id, user_id, org_id, token_hash)
+      values (${channel}, ${bob.userId}, ${bob.orgId}, ${sha256(newId())})`;
+    const feeds = async () => (await db.sql`select from calendar_feeds where user_id = ${bob.userId}`).count;
+    const opens = async () => {
+      const { data } = (await contentsTo(app.context, bob.email)).at(-1)!;
+      return 'opens' in data ? data.opens : undefined;
+    };
+    const change = async (oldPassword: string, password: string, revokeKeys: boolean) => {
+      const words = { oldPassword, password, repeatPassword: password, revokeKeys };
+      expect((await client.post('/user/change-password', words)).status).toBe(200);
+    };
+
+    await feed();
+    await change(bob.password, 'a new password', false);
+    expect([await opens(), await feeds()]).toEqual([['the calendar feed of Net in Acme Ltd'], 1]);
+    await change('a new password', 'a newer password', true);
+    expect([await opens(), await feeds()]).toEqual([[], 0]);
+    await feed();
+    expect((await reset(await resetCode(bob))).body).toEqual({ reset: true });
+    expect([await opens(), await feeds()]).toEqual([[], 0]);
+  });
   test('is mailed while the request of another cannot be written [S35]', async () => {
     const [bob, eve] = [await quiet.signUp(), await quiet.signUp()];
     const sent = async ({ email }: SignedUp) => (await mailsOf(app.context, email)).length;
