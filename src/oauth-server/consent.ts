@@ -1,5 +1,6 @@
 import { type AuditActor, writeAudit } from '../platform/audit/index.ts';
 import type { Scope } from '../people/access/index.ts';
+import { requireSession, type SessionActor } from '../people/auth/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import { newId, notFound, randomBase62, sha256 } from '../platform/kernel/index.ts';
 import type { Outbound } from '../platform/outbound/index.ts';
@@ -51,7 +52,7 @@ export interface ConsentRoom {
    * Where the browser goes with a code that stands for the user, the org and what was asked for. What the client was
    * given before and may do more ends.
    */
-  approve(orgId: string, by: AuditActor & { userId: string }, request: JudgedRequest): Promise<string>;
+  approve(orgId: string, by: SessionActor, request: JudgedRequest): Promise<string>;
   /** Lists what the user approved in this org, newest first. */
   list(orgId: string, userId: string): Promise<readonly store.ApprovalRow[]>;
   revoke(orgId: string, by: AuditActor & { userId: string }, id: string): Promise<void>;
@@ -110,6 +111,7 @@ export function openConsent({ sql, issuer, forgetAll, flush, outbound }: Needs):
     async approve(orgId, by, { client, redirectUri, redirectNamed, state, challenge, scope, resource }) {
       const code = randomBase62(43);
       const ended = await sql.begin(async (tx) => {
+        await requireSession(tx, by);
         const authorizationId = await store.approve(tx, orgId, {
           id: newId(),
           userId: by.userId,

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
-import { type AuditActor, writeAudit } from '../platform/audit/index.ts';
-import type { AuthRoom } from '../people/auth/index.ts';
+import { writeAudit } from '../platform/audit/index.ts';
+import { type AuthRoom, requireSession, type SessionActor } from '../people/auth/index.ts';
 import type { Database } from '../platform/db/index.ts';
 import { AppError, type Clock, invalidField, newId, randomBase62, sha256 } from '../platform/kernel/index.ts';
 import * as store from './device-store.ts';
@@ -20,12 +20,7 @@ export interface Devices {
   /** From where the code was asked for, and when; 400 for one that does not wait. */
   find(userCode: string): Promise<store.WaitingDevice>;
   /** Who approves is refused what the key would be refused: 402 by the plan, 400 for as many keys as there may be. */
-  decide(
-    orgId: string,
-    by: AuditActor & { userId: string },
-    userCode: string,
-    decision: 'approved' | 'denied',
-  ): Promise<void>;
+  decide(orgId: string, by: SessionActor, userCode: string, decision: 'approved' | 'denied'): Promise<void>;
   /** The API key of an approved request, once; else `OAuthError`. A second use revokes the key (RFC 6749 4.1.2). */
   redeem(deviceCode: string, ip: string): Promise<{ orgId: string; apiKey: string }>;
 }
@@ -85,6 +80,7 @@ export function openDevices({
     async decide(orgId, by, userCode, decision) {
       if (decision === 'approved') await auth.apiKeys.checkRoom(orgId, by.userId);
       await sql.begin(async (tx) => {
+        await requireSession(tx, by);
         const id = await store.decideDevice(tx, orgId, {
           userHash: hashOfUserCode(userCode),
           userId: by.userId,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { device } from '../../http/credentials.ts';
-import { auditActor } from '../../http/audit-actor.ts';
+import { sessionActor } from '../../http/audit-actor.ts';
 import { routesOf } from '../../http/route.ts';
 import { throttleBy } from '../../http/throttle.ts';
 import { DeviceAuthorization, presentDevice, presentWaitingDevice, WaitingDevice } from './shape.ts';
@@ -88,7 +88,7 @@ export const deviceRoutes = (prefix: '/device' | '/oauth/device') => [
         await throttleBy(rooms, `device|user:${principal.userId}`, GUESSES, MINUTE_MS);
         await rooms.oauth.devices.decide(
           principal.orgId,
-          auditActor(call),
+          sessionActor(call),
           body.user_code,
           act === 'approve' ? 'approved' : 'denied',
         );

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { auditActor } from '../../http/audit-actor.ts';
+import { auditActor, sessionActor } from '../../http/audit-actor.ts';
 import { routesOf } from '../../http/route.ts';
 
 const route = routesOf('calendar');
@@ -17,7 +17,7 @@ export const calendarRoutes = [
     creates: true,
     answer: z.strictObject({ url: z.string() }),
     handle: ({ rooms, principal, params, request }) =>
-      rooms.calendar.createFeed(principal.orgId, auditActor({ principal, request }), params.id),
+      rooms.calendar.createFeed(principal.orgId, sessionActor({ principal, request }), params.id),
     present: (url) => ({ url }),
   }),
   route({

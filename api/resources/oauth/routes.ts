@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ClientMetadata, OAuthError, RegisteredClient } from '../../../src/oauth-server/index.ts';
 import { consentPage } from '../../console/pages.ts';
 import { findRepeated, readParameters } from '../../http/body.ts';
-import { auditActor } from '../../http/audit-actor.ts';
+import { sessionActor } from '../../http/audit-actor.ts';
 import { type Reply, type Request, routesOf } from '../../http/route.ts';
 import { AuthorizationRequest, presentGrant, presentRequest, TokenPair } from './shape.ts';
 
@@ -90,7 +90,7 @@ export default [
       try {
         const judged = consent.judge(request, to);
         if (action === 'deny') throw new OAuthError('access_denied', 'The user denied the request');
-        return await consent.approve(call.principal.orgId, auditActor(call), judged);
+        return await consent.approve(call.principal.orgId, sessionActor(call), judged);
       } catch (error) {
         if (isRefusal(error) && (error.error === 'access_denied' || error.error === 'invalid_scope'))
           return consent.refuse(request, to, error);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { auditActor } from '../../http/audit-actor.ts';
+import { auditActor, sessionActor } from '../../http/audit-actor.ts';
 import { DateText } from '../../../src/publishing/posts/index.ts';
 import { nameText } from '../../http/fields.ts';
 import { routesOf } from '../../http/route.ts';
@@ -35,7 +35,7 @@ export default [
     answer: MadeKey,
     async handle({ rooms, principal, body, request }) {
       const { orgId, userId } = principal;
-      const made = await rooms.auth.apiKeys.create(orgId, auditActor({ principal, request }), body);
+      const made = await rooms.auth.apiKeys.create(orgId, sessionActor({ principal, request }), body);
       rooms.events.apiKeyCreated({ orgId, userId, key: made.prefix });
       return made;
     },
@@ -54,7 +54,7 @@ export default [
     answer: MadeKey,
     async handle({ rooms, principal, params, body, request }) {
       const { orgId, userId } = principal;
-      const made = await rooms.auth.apiKeys.rotate(orgId, auditActor({ principal, request }), params.id, body);
+      const made = await rooms.auth.apiKeys.rotate(orgId, sessionActor({ principal, request }), params.id, body);
       rooms.events.apiKeyRevoked({ orgId, userId, keyId: params.id });
       rooms.events.apiKeyCreated({ orgId, userId, key: made.prefix });
       return made;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isTimezone } from '../../../src/platform/kernel/index.ts';
 import { logOut } from '../../http/credentials.ts';
-import { auditActor } from '../../http/audit-actor.ts';
+import { auditActor, sessionActor } from '../../http/audit-actor.ts';
 import { emailText, nameText, newPassword, repeated } from '../../http/fields.ts';
 import { type Caller, routesOf } from '../../http/route.ts';
 import { type Counting, throttleBy } from '../../http/throttle.ts';
@@ -24,7 +24,7 @@ const password = z.string().max(1024);
 /** The user in this session. Whoever holds it may guess the password ten times in a quarter of an hour. */
 async function bySession(rooms: Counting, call: Caller) {
   await throttleBy(rooms, `password|user:${call.principal.userId}`, 10, 15 * 60_000);
-  return { ...auditActor(call), sessionId: call.principal.sessionId! };
+  return sessionActor(call);
 }
 
 export default [

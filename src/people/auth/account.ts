@@ -10,11 +10,11 @@ import { makeCode } from './codes.ts';
 import type { Approvals, CalendarFeeds } from './ports.ts';
 import { type ChosenPasswordHash, verifyPassword } from './password.ts';
 import { dropRegistrations } from './registration-store.ts';
+import { requireSession, type SessionActor } from './sessions.ts';
 import { revokeSessions, startOfSession } from './store.ts';
 
 export type Accounts = ReturnType<typeof openAccounts>;
 /** A user who acts in the session `sessionId`. */
-export type SessionAuditActor = AuditActor & { userId: string; sessionId: string };
 
 export interface AccountDeps {
   sql: Database;
@@ -60,7 +60,7 @@ async function proven(
   return { ...account, passwordHash };
 }
 
-async function isFresh({ sql, clock }: AccountDeps, { userId, sessionId }: SessionAuditActor): Promise<boolean> {
+async function isFresh({ sql, clock }: AccountDeps, { userId, sessionId }: SessionActor): Promise<boolean> {
   const started = await startOfSession(sql, userId, sessionId);
   return started !== undefined && clock.now().getTime() - started.getTime() <= FRESH_LOGIN_MS;
 }
@@ -71,7 +71,7 @@ async function isFresh({ sql, clock }: AccountDeps, { userId, sessionId }: Sessi
  */
 async function mayChange(
   deps: AccountDeps,
-  by: SessionAuditActor,
+  by: SessionActor,
   oldPassword: string | undefined,
 ): Promise<store.LocalAccount> {
   const account = await store.findAccount(deps.sql, by.userId);
@@ -88,13 +88,14 @@ async function mayChange(
 /** Without mail nobody can confirm an address, as nobody can activate. */
 async function changeAtOnce(
   { sql }: AccountDeps,
-  by: SessionAuditActor,
+  by: SessionActor,
   { userId }: store.LocalAccount,
   to: string,
 ): Promise<void> {
   try {
     await sql.begin(async (tx) => {
       await store.changeAddress(tx, userId, to);
+      await requireSession(tx, by);
       await codes.dropCodes(tx, userId);
       await writeAudit(tx, by, ofUser(userId, 'email.changed'));
     });
@@ -172,7 +173,7 @@ async function reset(deps: AccountDeps, code: string, password: string, ip: stri
  */
 async function changePassword(
   deps: AccountDeps,
-  by: SessionAuditActor,
+  by: SessionActor,
   {
     oldPassword,
     password,
@@ -204,7 +205,7 @@ async function changePassword(
  */
 async function changeEmail(
   deps: AccountDeps,
-  by: SessionAuditActor,
+  by: SessionActor,
   change: { email: string; password: string },
 ): Promise<void> {
   const { disallowPlus, email, sql, frontendUrl } = deps;
@@ -243,7 +244,7 @@ async function changeEmail(
  * The address becomes the user's; false for a code that is unknown, used, expired or of another user, or when
  * somebody has the address by now.
  */
-async function confirmEmail({ sql }: AccountDeps, by: SessionAuditActor, code: string): Promise<boolean> {
+async function confirmEmail({ sql }: AccountDeps, by: SessionActor, code: string): Promise<boolean> {
   try {
     return await sql.begin(async (tx) => {
       const redeemed = await codes.redeem(tx, 'email', sha256(code), by.userId);
@@ -266,7 +267,7 @@ async function confirmEmail({ sql }: AccountDeps, by: SessionAuditActor, code: s
  */
 async function remove(
   deps: AccountDeps,
-  by: SessionAuditActor,
+  by: SessionActor,
   password: string | undefined,
   close: (orgId: string) => Promise<void>,
 ): Promise<void> {

@@ -19,6 +19,7 @@ import * as store from './api-key-store.ts';
 import { lastUsed } from './last-used.ts';
 import { changeKeyLimits, findKeyLimits } from './api-key-limits.ts';
 import type { ProgramSpending } from './ports.ts';
+import { requireSession } from './sessions.ts';
 import type { Device } from './store.ts';
 
 export type { ApiKeyRow, MemberKeyRow } from './api-key-store.ts';
@@ -30,7 +31,7 @@ export interface MadeKey {
   name: string;
 }
 
-type Owner = AuditActor & { userId: string };
+type Owner = AuditActor & { userId: string; sessionId?: string };
 
 interface ApiKeyOptions {
   sql: Database;
@@ -86,7 +87,9 @@ function make(
   };
 }
 
-async function holdMember(tx: Sql, orgId: string, { userId }: Owner): Promise<void> {
+/** `sessionId`: of the session that asks, where one does; held first, as by whoever notes its use. */
+async function holdMember(tx: Sql, orgId: string, { userId, sessionId }: Owner): Promise<void> {
+  if (sessionId !== undefined) await requireSession(tx, { sessionId });
   if (!(await store.lockMember(tx, orgId, userId)))
     throw new AppError('forbidden', 'You are no active member of this organization any more');
 }

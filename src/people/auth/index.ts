@@ -6,4 +6,12 @@ export type { Approvals, CalendarFeeds, ProgramSpending } from './ports.ts';
 export { type AuthRoom, openAuth } from './service.ts';
 export { revokeEverySession, revokeSessions } from './store.ts';
 export { tracesRetention } from './trace-store.ts';
-export { type Browser, type SessionTokens, type Holder, type SessionRow, unauthenticated } from './sessions.ts';
+export {
+  type Browser,
+  type SessionTokens,
+  type Holder,
+  requireSession,
+  type SessionActor,
+  type SessionRow,
+  unauthenticated,
+} from './sessions.ts';

@@ -61,6 +61,18 @@ export interface Sessions extends AsyncDisposable {
 }
 
 export const unauthenticated = () => new AppError('unauthenticated', 'Log in first');
+
+/** Somebody who acts by a session. */
+export type SessionActor = AuditActor & { userId: string; sessionId: string };
+
+/**
+ * Holds the session for what it makes in this transaction, before anything else is locked but its user: a new password
+ * that ends the session waits for that, and ends what was made with it.
+ * @throws AppError `unauthenticated` when it has ended
+ */
+export async function requireSession(tx: Sql, { sessionId }: Pick<SessionActor, 'sessionId'>): Promise<void> {
+  if (!(await store.holdSession(tx, sessionId))) throw unauthenticated();
+}
 const by = (userId: string, ip: string): AuditActor => ({ userId, impersonatorId: null, ip });
 const ofSession = (action: string, sessionId: string | null) => ({
   orgId: null,

@@ -226,6 +226,18 @@ export async function revokeEverySession(sql: Sql, except: string): Promise<numb
   return rows.length;
 }
 
+/** Holds a session until the transaction ends: whoever ends it meanwhile waits for that. False: it has ended. */
+export async function holdSession(sql: Sql, sessionId: string): Promise<boolean> {
+  const rows = await sql`
+    select
+    from sessions
+    where id = ${sessionId}
+      and revoked_at is null
+      and expires_at > now()
+    for share`;
+  return rows.length > 0;
+}
+
 /** When the user logged in for this session. */
 export async function startOfSession(sql: Sql, userId: string, sessionId: string): Promise<Date | undefined> {
   const [row] = await sql<

@@ -1,5 +1,6 @@
 import { type Billing, requireFeature } from '../../entitlements/index.ts';
 import { permissionsOf } from '../../people/access/index.ts';
+import { requireSession, type SessionActor } from '../../people/auth/index.ts';
 import { type AuditActor, writeAudit } from '../../platform/audit/index.ts';
 import { type Database, readChangeCounter } from '../../platform/db/index.ts';
 import { AppError, bind, type Clock, notFound, randomBase62, sha256, sha256Hex } from '../../platform/kernel/index.ts';
@@ -38,12 +39,13 @@ const noted = (done: string, orgId: string, channelId: string) => ({
 async function createFeed(
   { sql, channels, backendUrl }: CalendarDeps,
   orgId: string,
-  by: Owner,
+  by: SessionActor,
   channelId: string,
 ): Promise<string> {
   await channels.get(orgId, channelId);
   const token = `cal_${randomBase62(43)}`;
   await sql.begin(async (tx) => {
+    await requireSession(tx, by);
     await store.putFeed(tx, { orgId, userId: by.userId, channelId }, sha256(token));
     await writeAudit(tx, by, noted('created', orgId, channelId));
   });
