@@ -24,7 +24,8 @@ export interface UnsettledCall {
 
 /** Writes what a call has left behind, for a step that goes on or is done again. */
 export async function writeUnsettled(sql: Sql, step: RunStepRow, { failed, settle }: UnsettledCall): Promise<void> {
-  await Promise.all([failed && setReservation(sql, step, { ref: null, isLost: failed.isLost }), settle(sql)]);
+  // also of an answer that came: whoever does the step again would take what stands there for a lost one
+  await Promise.all([setReservation(sql, step, { ref: null, isLost: failed?.isLost ?? false }), settle(sql)]);
 }
 
 /** Said by whatever finds that the step belongs to somebody else by now. */

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { ChatReply } from '../../support/peers/chat-server.ts';
+import { refuseRows } from '../../support/wire/database/refused-row.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 import { clockWhere } from '../../support/worlds/publishing/world.ts';
@@ -216,3 +217,23 @@ test.each(Object.entries(OUTCOMES))(
   },
   60_000,
 );
+
+test('an answer that came is no lost one for a step that is done again, since its draft could not be stored', async () => {
+  world.work();
+  const ann = await person();
+  world.script.plan = () => ({ message: 'Here', steps: [step('post', 'copy', { channelIds: [ann.channel] })] });
+  const id = await world.begin(ann);
+  await world.comes(ann, id, 'awaiting_plan');
+  {
+    await using _refused = await refuseRows(db.sql, 'insert', 'posts', `new.org_id = '${ann.orgId}'`);
+    await world.act(ann, id, 'approve-plan');
+    for (const settled of [2, 3]) {
+      await eventually('the try has failed', async () => (await world.ledger(ann)).includes(`${settled} settlement`));
+      await db.sql`update run_steps set next_at = now() where run_id = ${id} and name = 'post'`;
+      if (settled === 2) world.app.context.runs.announce(id);
+    }
+  }
+  world.app.context.runs.announce(id);
+  expect(await world.comes(ann, id, 'completed')).toMatchObject({ assets: [{ kind: 'draft' }] });
+  expect(await world.ledger(ann)).toEqual(['4 release', '4 reservation', '4 settlement']);
+});
