@@ -1,4 +1,4 @@
-import type { Json, Sql } from '../../platform/db/index.ts';
+import type { Fragment, Json, Sql } from '../../platform/db/index.ts';
 import type { ClaimedStep, StepRow } from './contract.ts';
 
 /** The process that claims. */
@@ -13,6 +13,8 @@ export interface RunStepRow extends ClaimedStep {
   state: StepRow['state'];
   /** Until its deadline, or that of its round; negative: it is over. */
   leftMs: number;
+  /** False: its organization is disabled or deleted, and its time is over. */
+  isInUse: boolean;
   /** Of a call whose process died. */
   reservation: string | null;
   lost: number;
@@ -23,10 +25,20 @@ export interface RunStepRow extends ClaimedStep {
 /** Steps that are looked at for a fair choice. */
 const MOST_DUE = 500;
 
+/** The organization of the row `alias` is neither disabled nor deleted. */
+const orgInUse = (sql: Sql, alias: string): Fragment => sql`exists (
+        select
+        from organizations o
+        where o.id = ${sql(alias)}.org_id
+          and o.disabled_at is null
+          and o.deleted_at is null
+      )`;
+
 /**
  * Claims steps that are due, organizations in turn. One whose lease is over is due again: its process is gone. Runs are
  * locked before their steps; `isMore`: some of them somebody writes at this moment, and their steps are to be looked at
- * again at once.
+ * again at once. Steps of an organization that is disabled or deleted spend nothing: they wait until it is in use again,
+ * or their time is over. Jobs of steps that have ended are looked after all the same.
  */
 export async function claimDueSteps(
   sql: Sql,
@@ -39,10 +51,15 @@ export async function claimDueSteps(
   with due as (
     select id, run_id, org_id, row_number() over (partition by org_id order by next_at) as place
     from (
-      select id, run_id, org_id, next_at
-      from run_steps
-      where next_at <= now()
-      order by next_at
+      select s.id, s.run_id, s.org_id, s.next_at
+      from run_steps s
+      where s.next_at <= now()
+        and (
+          s.state not in ('waiting', 'running')
+          or ${orgInUse(sql, 's')}
+          or (select least(s.deadline_at, r.deadline_at) <= now() from runs r where r.id = s.run_id)
+        )
+      order by s.next_at
       limit ${MOST_DUE}
     ) s
   ), chosen as (
@@ -93,6 +110,7 @@ export async function claimDueSteps(
   select c.id, c.org_id as "orgId", c.run_id as "runId", c.user_id as "userId", c.kind, c.round, c.name, c.state,
     c.input, c.run_input as "runInput", c.claim, c.reservation, c.lost,
     (extract(epoch from c.deadline_at - now()) * 1000)::float8 as "leftMs",
+    ${orgInUse(sql, 'c')} as "isInUse",
     (
       select jsonb_object_agg(o.name, jsonb_build_object('state', o.state, 'output', o.output))
       from run_steps o
@@ -155,7 +173,7 @@ export const claimedStep = (sql: Sql, { id, orgId, claim }: StepClaim) => sql`
 
 /**
  * Locks the run of a step, and notes that a call is about to leave, or is over, with what the step has come to so far;
- * false: the claim is over.
+ * false: the claim is over, or the organization is not in use, for which no call leaves.
  */
 export async function setReservation(
   sql: Sql,
@@ -168,6 +186,7 @@ export async function setReservation(
       from runs
       where org_id = ${step.orgId}
         and id = ${step.runId}
+        and (${ref}::uuid is null or ${orgInUse(sql, 'runs')})
       for no key update
     )
     update run_steps s

@@ -18,13 +18,17 @@ export async function workOn(deps: RunsDeps, step: RunStepRow): Promise<void> {
   if (step.state !== 'running') return lookAfterJob(deps, kind, step);
   const left = await settleLeft(deps, step);
   if (left !== undefined) return finish(deps, kind, step, left);
-  if (step.leftMs <= 0) return finish(deps, kind, step, TIMED_OUT);
+  if (step.leftMs <= 0) return finish(deps, kind, step, step.isInUse ? TIMED_OUT : NOT_IN_USE);
   if (step.claim > MOST_CLAIMS)
     return finish(deps, kind, step, { state: 'failed', error: 'This step was begun too often', errorCode: 'internal' });
   await attempt(deps, kind, step);
 }
 
 const TIMED_OUT: StepEnd = { state: 'timed_out', error: 'The time of this step is over', lateInMs: 0 };
+const NOT_IN_USE: StepEnd = {
+  ...TIMED_OUT,
+  error: 'The time of this step passed while the organization was disabled or deleted',
+};
 
 /** Settles the call that a process left behind when it died: nobody knows what became of it. Answers why to give up. */
 async function settleLeft({ sql, budget }: RunsDeps, step: RunStepRow): Promise<StepEnd | undefined> {

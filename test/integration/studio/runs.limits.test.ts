@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { SignedUp } from '../../support/worlds/app.ts';
 import { override, subscribe, WITH_BILLING } from '../../support/worlds/billing.ts';
 import { type DesignerWorld, designerWorld, step, type Told } from '../../support/worlds/studio/designer-world.ts';
@@ -6,7 +6,8 @@ import { clockWhere } from '../../support/worlds/publishing/world.ts';
 import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
 import { eventually } from '../../support/wire/eventually.ts';
 
-// What a limit that is reached does to the other steps and providers of a run.
+// What a limit that is reached does to the other steps and providers of a run, and what becomes of it while its
+// organization is disabled.
 
 /** Pauses that a provider asks for are short here. */
 const clock = clockWhere((ms) => (ms > 900 && ms < 4_500 ? 20 : ms));
@@ -91,4 +92,66 @@ test.each([
   });
   world.maker.plan('Make second', { polls: ['done'] });
   expect(endsOf(await world.comes(ann, id, 'completed'))).toMatchObject({ second: 'done', post });
+});
+
+describe('an organization that is disabled', () => {
+  const disable = (orgId: string, isDisabled: boolean) => db.sql`
+    update organizations set disabled_at = case when ${isDisabled} then now() end where id = ${orgId}`;
+  const beginPipeline = async ({ client, channel }: typeof ann, topic: string): Promise<string> => {
+    const begun = await client.post('/ai/content-pipeline', { topic, channels: [channel] });
+    if (begun.status !== 202) throw new Error(begun.text);
+    return begun.body.id;
+  };
+  const runOf = async (id: string) =>
+    (
+      await db.sql<{ state: string; isActive: boolean }[]>`
+      select state, is_active as "isActive" from runs where id = ${id}`
+    )[0]!;
+  const topicsAsked = () => new Set(world.script.asked.map(({ data }) => data['topic']));
+
+  test('has nothing asked for a run that is under way: it goes on once the organization is in use again', async () => {
+    const usual = world.script.copy;
+    world.script.copy = async () => {
+      await disable(ann.orgId, true);
+      return { texts: [{ channelId: ann.channel, content: 'word '.repeat(400) }] }; // is asked for once more
+    };
+    world.work();
+    const id = await executing(copyStep('post'));
+    await eventually(
+      'the answer that was paid for is settled, and no other is asked for',
+      async () => (await world.ledger(ann)).join() === '2 release,2 reservation,2 settlement',
+    );
+    await db.sql`update run_steps set next_at = now() where run_id = ${id} and name = 'post'`;
+    // a run of somebody else is done by the same worker meanwhile
+    const ben = await world.person();
+    const other = await beginPipeline(ben, 'of Ben');
+    await eventually('the other run is done', async () => (await runOf(other)).state === 'done');
+    expect([await runOf(id), world.script.copies.length]).toEqual([{ state: 'executing', isActive: true }, 1]);
+    world.script.copy = usual;
+    await disable(ann.orgId, false);
+    world.app.context.runs.announce(id);
+    expect(endsOf(await world.comes(ann, id, 'completed'))).toEqual({ post: 'done' });
+    expect(world.script.copies.length).toBe(2);
+  });
+
+  test('has a run that did not begin end with its time, unpaid, and the run says why', async () => {
+    const id = await beginPipeline(ann, 'of Ann');
+    await disable(ann.orgId, true);
+    const ben = await world.person();
+    world.work();
+    const other = await beginPipeline(ben, 'of Ben');
+    await eventually('the other run is done', async () => (await runOf(other)).state === 'done');
+    expect((await runOf(id)).state).toBe('running');
+    await db.sql`update runs set deadline_at = now() where id = ${id}`;
+    world.app.context.runs.announce(id);
+    await eventually('the run ends', async () => !(await runOf(id)).isActive);
+    await disable(ann.orgId, false);
+    const report = (await ann.client.get(`/ai/content-pipeline/${id}`)).body;
+    expect(report).toMatchObject({ state: 'timed_out', drafts: [] });
+    const told = await db.sql<{ error: string }[]>`
+      select data ->> 'error' as error from run_events where run_id = ${id} and data ->> 'state' = 'timed_out' order by n`;
+    expect(told[0]!.error).toContain('while the organization was disabled');
+    expect(topicsAsked()).toEqual(new Set(['of Ben']));
+    expect(await world.ledger(ann)).toEqual([]);
+  });
 });
