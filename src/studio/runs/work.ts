@@ -68,7 +68,7 @@ async function attempt(deps: RunsDeps, kind: RunKind, step: RunStepRow): Promise
   } catch (error) {
     if (deadline.signal.aborted) end = TIMED_OUT;
     else if (over.signal.aborted || error instanceof ClaimLost) end = undefined;
-    else if (error instanceof AppError && !MAY_PASS.has(error.code)) end = failedBy(error);
+    else if (error instanceof AppError && (!MAY_PASS.has(error.code) || isOfJob(error))) end = failedBy(error);
     else {
       const unsettled = takeUnsettled();
       if (unsettled) await deps.sql.begin((tx) => writeUnsettled(tx, step, unsettled));
@@ -83,6 +83,8 @@ async function attempt(deps: RunsDeps, kind: RunKind, step: RunStepRow): Promise
 
 /** Faults of this service: the step is done again when its lease is over. */
 const MAY_PASS: ReadonlySet<ErrorCode> = new Set(['internal', 'unavailable', 'busy', 'draining']);
+/** A media job has ended so, and does each time that it is waited for. */
+const isOfJob = ({ extra }: AppError): boolean => extra['jobId'] !== undefined;
 const ABORT_MS = 1_000;
 /** Made once: the platform's own reason is an error with a stack for each. */
 const OVER = new Error('The step has ended');

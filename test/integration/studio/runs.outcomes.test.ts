@@ -237,3 +237,22 @@ test('an answer that came is no lost one for a step that is done again, since it
   expect(await world.comes(ann, id, 'completed')).toMatchObject({ assets: [{ kind: 'draft' }] });
   expect(await world.ledger(ann)).toEqual(['4 release', '4 reservation', '4 settlement']);
 });
+
+test('a file that was made and cannot be kept here fails its step with the reason, and is waited for no more', async () => {
+  world.work();
+  const ann = await person();
+  world.script.plan = () => ({ message: 'Here', steps: [step('hero', 'image')] });
+  const id = await world.begin(ann);
+  await world.comes(ann, id, 'awaiting_plan');
+  await using _refused = await refuseRows(db.sql, 'insert', 'files', `new.org_id = '${ann.orgId}'`);
+  await world.act(ann, id, 'approve-plan');
+  await eventually('the job has failed', async () => {
+    await db.sql`
+      update media_jobs set next_at = now() where org_id = ${ann.orgId} and state = 'copying' and incarnation is null`;
+    return (await db.sql`select from media_jobs where org_id = ${ann.orgId} and state = 'failed'`).length > 0;
+  });
+  expect(await world.comes(ann, id, 'failed')).toMatchObject({
+    error: 'The result could not be kept on our side',
+    steps: [{ id: 'hero', state: 'failed' }],
+  });
+});
