@@ -14,7 +14,7 @@ import {
   outputOf,
   PLAN_STEP,
   sessionIn,
-  type SessionWish,
+  SessionWish,
 } from './session.ts';
 import { designerKind } from './work.ts';
 import { planQuestion } from './words.ts';
@@ -45,6 +45,15 @@ async function answerIn(
   return session;
 }
 
+async function checkRoomForPlan(
+  { runs, budget }: Pick<DesignerDeps, 'runs' | 'budget'>,
+  { orgId, userId }: Pick<RunRow, 'orgId' | 'userId'>,
+  wish: SessionWish,
+): Promise<void> {
+  const quote = await runs.quote(orgId, planQuestion(wish));
+  await budget.checkRoomFor([{ ...quote, orgId, userId }]);
+}
+
 /**
  * Begins a session: its plan is made beside the answer.
  *
@@ -57,8 +66,7 @@ async function createSession(
   kept?: KeptAnswer<DesignerSession>,
 ): Promise<DesignerSession> {
   await checkWish(deps, orgId, wish);
-  const quote = await deps.runs.quote(orgId, planQuestion(wish));
-  await deps.budget.checkRoomFor([{ ...quote, orgId, userId }]);
+  await checkRoomForPlan(deps, { orgId, userId }, wish);
   const key = { orgId, id: newId() };
   const session = await deps.sql.begin(async (tx) => {
     const input = Object.fromEntries(Object.entries(wish).filter(([, value]) => value != null));
@@ -70,17 +78,26 @@ async function createSession(
   return session;
 }
 
-/** Says more to the planner, who makes another plan. @throws AppError `conflict` while one is made or executed */
+const MAY_WRITE = ['awaiting_plan', 'completed', 'failed'];
+
+/**
+ * Says more to the planner, who makes another plan.
+ *
+ * @throws AppError `conflict` while one is made or executed; 400 without a provider of texts and 402 where the budget has
+ * no room for a plan: the one that waits to be approved still does
+ */
 async function addMessage(
   deps: DesignerDeps,
   key: RunRef,
   content: string,
   kept?: KeptAnswer<DesignerSession>,
 ): Promise<DesignerSession> {
+  const before = await deps.runs.get(key, DESIGNER);
+  if (!MAY_WRITE.includes(before.state)) throw wrongState(before, 'written to');
+  await checkRoomForPlan(deps, before, SessionWish.parse(before.input));
   const session = await deps.sql.begin(async (tx) => {
     const run = await lockSession(deps, tx, key);
-    const from = ['awaiting_plan', 'completed', 'failed'];
-    if (!(await deps.runs.beginRound(tx, key, { from, state: 'planning', steps: [planStep(deps)] })))
+    if (!(await deps.runs.beginRound(tx, key, { from: MAY_WRITE, state: 'planning', steps: [planStep(deps)] })))
       throw wrongState(run, 'written to');
     await sayUser(deps, tx, key, content);
     return answerIn(deps, tx, key, kept);

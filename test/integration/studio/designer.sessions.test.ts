@@ -155,6 +155,24 @@ describe('a designer session', () => {
     expect((await world.see(ben, id)).state).toBe('awaiting_plan');
   }, 60_000);
 
+  test('keeps the plan that waits to be approved where nobody can pay for another one, or make it', async () => {
+    const ben = await world.person();
+    plans(step('a', 'image'));
+    world.work();
+    const id = await world.begin(ben);
+    await world.comes(ben, id, 'awaiting_plan');
+    const write = () => world.act(ben, id, 'messages', { content: 'Another one' });
+    await ben.client.put('/ai/budget', { monthlyCents: 0 });
+    expect(await write()).toMatchObject({ status: 402, body: { limit: 'ai_budget' } });
+    await ben.client.put('/ai/budget', { monthlyCents: null });
+    const [{ id: setting }] = (await ben.client.get('/providers/settings?domain=ai')).body;
+    expect((await ben.client.delete(`/providers/settings/${setting}`)).status).toBe(200);
+    expect((await write()).status).toBe(400);
+    const kept = await world.see(ben, id);
+    expect([kept.state, kept.messages.length]).toEqual(['awaiting_plan', 2]);
+    expect((await world.act(ben, id, 'approve-plan')).status).toBe(200);
+  });
+
   test('names what is not there with its field', async () => {
     const post = (body: object) => ann.client.post('/ai/designer/sessions', { prompt: 'A launch week', ...body });
     expect((await post({ channels: [newId()] })).body.errors).toMatchObject([{ field: 'channels.0' }]);
