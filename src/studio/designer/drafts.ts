@@ -10,33 +10,66 @@ export const draftIdOf = (stepId: string, channelId: string): string => idFrom(`
 const MOST_STALE = 20;
 const RETRY_MS = 500;
 
-/** Stores the text of a channel as a draft, within the limit of the plan; one that is there already stays. */
-export async function keepDraft(
-  { posts, billing }: Needs,
+/** The texts that a step has written, each for its channel, and the files that all of them get. */
+interface WrittenTexts {
+  stepId: string;
+  texts: ReadonlyMap<string, string>;
+  files: readonly { id: string; path: string }[];
+}
+
+/** Those of the channels whose draft is not there yet. */
+async function missingOf({ posts }: Pick<Needs, 'posts'>, orgId: string, stepId: string, channelIds: Iterable<string>) {
+  const ids = new Map(Array.from(channelIds, (channelId) => [channelId, draftIdOf(stepId, channelId)] as const));
+  const known = await posts.findKnownPosts(orgId, [...ids.values()]);
+  return [...ids].flatMap(([channelId, id]) => (known.has(id) ? [] : [channelId]));
+}
+
+/** @throws AppError `limit_exceeded` where the plan has no room for so many posts more */
+async function roomFor({ billing }: Pick<Needs, 'billing'>, orgId: string, many: number) {
+  const quota = billing.enabled ? await billing.quota(orgId) : undefined;
+  if (quota && quota.used + many > quota.max) throw limitExceeded('posts_per_month', quota.max);
+  return quota;
+}
+
+/** Refuses, before their texts are paid for, drafts that the plan has no room for. @throws AppError `limit_exceeded` */
+export async function checkRoomForDrafts(
+  deps: Needs,
+  { orgId, id }: { orgId: string; id: string },
+  channelIds: readonly string[],
+): Promise<void> {
+  const missing = await missingOf(deps, orgId, id, channelIds);
+  if (missing.length > 0) await roomFor(deps, orgId, missing.length);
+}
+
+/**
+ * Stores the texts of a step as drafts within the limit of the plan, all of them or none; one that is there already
+ * stays.
+ */
+export async function keepDrafts(
+  deps: Needs,
   { orgId, userId }: { orgId: string; userId: string },
-  draft: { stepId: string; channelId: string; content: string; files: readonly { id: string; path: string }[] },
-): Promise<string> {
-  const id = draftIdOf(draft.stepId, draft.channelId);
-  if ((await posts.findKnownPosts(orgId, [id])).has(id)) return id;
+  { stepId, texts, files }: WrittenTexts,
+): Promise<void> {
+  const { posts } = deps;
+  const missing = await missingOf(deps, orgId, stepId, texts.keys());
+  if (missing.length === 0) return;
+  const image = files.map(({ id, path }) => ({ id, path }));
   const body = CreateBody.parse({
     type: 'draft',
-    posts: [
-      {
-        integration: { id: draft.channelId },
-        value: [{ content: draft.content, image: draft.files.map((file) => ({ id: file.id, path: file.path })) }],
-        group: draft.stepId,
-        settings: {},
-      },
-    ],
+    posts: missing.map((channelId) => ({
+      integration: { id: channelId },
+      value: [{ content: texts.get(channelId)!, image }],
+      group: stepId,
+      settings: {},
+    })),
   });
   const { posts: made } = await posts.prepareCreate(orgId, body, userId);
-  const create = { posts: made.map((post) => ({ ...post, id })), createdBy: userId };
+  const drafts = made.map((post) => ({ ...post, id: draftIdOf(stepId, post.channelId) }));
   for (let stale = 0; stale < MOST_STALE; stale += 1) {
-    const quota = billing.enabled ? await billing.quota(orgId) : undefined;
-    if (quota && quota.used + 1 > quota.max) throw limitExceeded('posts_per_month', quota.max);
-    const [admitted] = await posts.admitPosts(orgId, [create], quota);
+    const quota = await roomFor(deps, orgId, drafts.length);
+    const [admitted] = await posts.admitPosts(orgId, [{ posts: drafts, createdBy: userId }], quota);
     if (admitted!.refused) throw admitted!.refused;
-    if (!admitted!.stale) return id;
+    if (!admitted!.stale) return;
   }
   throw busy(RETRY_MS);
 }

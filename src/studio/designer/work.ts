@@ -4,7 +4,7 @@ import { allowedWords, draftContent, keepGivenWords, limitOfChannel } from '../t
 import type { ShownJob } from '../media-jobs/index.ts';
 import type { ClaimedStep, RoundEnd, RunKind, RunRow, StepRow, StepTools } from '../runs/index.ts';
 import { DESIGNER, type DesignerDeps } from './deps.ts';
-import { keepDraft } from './drafts.ts';
+import { checkRoomForDrafts, draftIdOf, keepDrafts } from './drafts.ts';
 import { channelsOf, materialOf, toldChannels, toldKinds } from './material.ts';
 import { DesignPlan, type PlannedStep } from './plan.ts';
 import { judgeSteps, requestOfStep } from './quote.ts';
@@ -70,6 +70,7 @@ async function makeCopy(
 ): Promise<Json> {
   const { orgId, userId } = step;
   if (userId === null) throw new AppError('conflict', 'Whoever asked for this is gone');
+  await checkRoomForDrafts(deps, step, channelIds);
   const { messages: said, ...material } = await materialOf(deps, step, step.runInput);
   const files = (await Promise.all(dependsOn.map((name) => outcomeOf(name))))
     .flatMap((made) => StepAssets.parse(made).assets)
@@ -96,13 +97,13 @@ async function makeCopy(
   }
   if (faulty.length > 0)
     throw new AppError('provider_failed', `The texts were asked for twice, and still: ${faulty.join('; ')}`);
-  const assets: StepAssets['assets'] = [];
-  for (const channelId of channelIds) {
-    signal.throwIfAborted();
-    const content = draftContent(texts.get(channelId)!); // else it is faulty
-    const id = await keepDraft(deps, { orgId, userId }, { stepId: step.id, channelId, content, files });
-    assets.push({ id, path: `/posts/${id}`, kind: 'draft' });
-  }
+  signal.throwIfAborted();
+  const contents = new Map(channelIds.map((id) => [id, draftContent(texts.get(id)!)] as const)); // else one is faulty
+  await keepDrafts(deps, { orgId, userId }, { stepId: step.id, texts: contents, files });
+  const assets = Array.from(contents.keys(), (channelId): StepAssets['assets'][number] => {
+    const id = draftIdOf(step.id, channelId);
+    return { id, path: `/posts/${id}`, kind: 'draft' };
+  });
   return { assets, removed: [...removed] };
 }
 

@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { newId } from '../../../src/platform/kernel/index.ts';
 import type { SignedUp } from '../../support/worlds/app.ts';
 import { override, subscribe, WITH_BILLING } from '../../support/worlds/billing.ts';
 import { type DesignerWorld, designerWorld, step, type Told } from '../../support/worlds/studio/designer-world.ts';
@@ -92,6 +93,30 @@ test.each([
   });
   world.maker.plan('Make second', { polls: ['done'] });
   expect(endsOf(await world.comes(ann, id, 'completed'))).toMatchObject({ second: 'done', post });
+});
+
+test.each([
+  ['before its texts are written', 0],
+  ['while its texts are written', 1],
+])('a copy makes drafts for all of its channels or for none: the room for posts is gone %s', async (_, asked) => {
+  const lastPost = () => override(db.sql, ann.orgId, { posts_per_month: 1 }); // there is room for one
+  const second = newId();
+  await db.sql`
+    insert into channels (id, org_id, provider_id, provider_version, internal_id, name, credentials)
+    select ${second}, org_id, provider_id, provider_version, ${second}, name, credentials
+    from channels
+    where id = ${ann.channel}`;
+  const usual = world.script.copy;
+  world.script.copy = async (told) => {
+    await lastPost();
+    return usual(told);
+  };
+  if (asked === 0) await lastPost();
+  world.work();
+  const id = await executing(copyStep('post', { channelIds: [ann.channel, second] }));
+  const { error, assets } = await world.comes(ann, id, 'failed');
+  expect([error, assets, world.script.copies.length]).toEqual([expect.stringContaining('posts_per_month'), [], asked]);
+  expect(await db.sql`select from posts where org_id = ${ann.orgId}`).toHaveLength(0);
 });
 
 describe('an organization that is disabled', () => {
