@@ -1,5 +1,5 @@
 import { AppError, busy, idFrom, limitExceeded } from '../../platform/kernel/index.ts';
-import { CreateBody } from '../../publishing/posts/index.ts';
+import { CreateBody, type PostRow } from '../../publishing/posts/index.ts';
 import type { DesignerDeps } from './deps.ts';
 
 type Needs = Pick<DesignerDeps, 'posts' | 'billing'>;
@@ -74,12 +74,16 @@ export async function keepDrafts(
   throw busy(RETRY_MS);
 }
 
-/** Deletes drafts that nobody has taken up since: what was queued or published stays. */
+/** As it was made: each change counts one version on. */
+const isUntouched = ({ state, detail, version }: Pick<PostRow, 'state' | 'detail' | 'version'>): boolean =>
+  state === 'DRAFT' && detail === null && version === 1;
+
+/** Deletes drafts that nobody has taken up since: what was edited, queued, asked to be approved or published stays. */
 export async function dropDrafts({ posts }: Pick<DesignerDeps, 'posts'>, orgId: string, ids: readonly string[]) {
   for (const id of await posts.findKnownPosts(orgId, ids))
     try {
       const [draft] = await posts.getPost(orgId, id);
-      if (draft?.state === 'DRAFT') await posts.removePost(orgId, id);
+      if (draft && isUntouched(draft)) await posts.removePost(orgId, id);
     } catch (error) {
       if (!(error instanceof AppError && (error.code === 'not_found' || error.code === 'conflict'))) throw error;
     }

@@ -420,11 +420,43 @@ describe('a session in which nothing happens', () => {
     expect((await world.see(ann, bad)).state).toBe('awaiting_plan');
   });
 
-  test('keeps a draft that a person has taken up meanwhile', async () => {
-    const { id, sweep } = await stuck();
-    await db.sql`update posts set state = 'QUEUE', detail = 'scheduled', due_at = now() + interval '1 day' where org_id = ${ann.orgId}`;
-    await untouched(id, 16);
-    await sweep();
-    expect((await db.sql`select from posts where org_id = ${ann.orgId} and deleted_at is null`).length).toBe(1);
-  }, 60_000);
+  /** Changes a draft, as its actor does. */
+  const change = (draft: string, changed: object) =>
+    world.app.context.posts.editPost(ann.orgId, draft, {
+      by: { userId: ann.userId, schedulesFreely: true },
+      ...changed,
+    });
+  test.each([
+    ['edited', (draft: string) => change(draft, { content: '<p>Mine</p>' }), 'DRAFT'],
+    [
+      'queued', // as its actor does it, with its reminder
+      async (draft: string) => {
+        const [row] = await db.sql`
+          update posts set state = 'QUEUE', detail = 'scheduled', due_at = now() + interval '1 day' where id = ${draft}
+          returning state`;
+        return row;
+      },
+      'QUEUE',
+    ],
+    [
+      'asked to be approved',
+      async (draft: string) => {
+        expect((await ann.client.put('/settings', { approvalRequired: 'all' })).status).toBe(200);
+        return change(draft, { status: 'schedule', publishDate: new Date(Date.now() + 86_400_000), unjudged: true });
+      },
+      'DRAFT',
+    ],
+  ])(
+    'keeps a draft that a person has %s meanwhile',
+    async (_, takeUp, state) => {
+      const { id, sweep } = await stuck();
+      const draft = (await world.see(ann, id)).assets.find(({ kind }: Told) => kind === 'draft').id;
+      expect(await takeUp(draft)).toMatchObject({ state });
+      await untouched(id, 16);
+      await sweep();
+      expect((await world.see(ann, id)).state).toBe('awaiting_plan');
+      expect((await ann.client.get(`/posts/${draft}`)).body).toMatchObject({ id: draft, state });
+    },
+    60_000,
+  );
 });
