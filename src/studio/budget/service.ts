@@ -103,6 +103,10 @@ async function releaseCost(_: object, sql: Sql, key: store.CallKey): Promise<voi
   await store.endReservation(sql, key, undefined);
 }
 
+/** Answers in which program's day a call counts: a key that was replaced since has passed its calls on. */
+const programOfCall = (_: object, sql: Sql, key: store.CallKey): Promise<string | null | undefined> =>
+  store.findProgramOf(sql, key);
+
 /**
  * Checks that the caps have room for calls that are planned, all of them; nothing is reserved.
  *
@@ -246,6 +250,7 @@ export const openBudget = (deps: BudgetDeps) =>
     reserve: reserveCost,
     settle: settleCost,
     release: releaseCost,
+    programOf: programOfCall,
     checkRoomFor,
     settleLapsed,
     correctLateCosts,

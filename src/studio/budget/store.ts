@@ -154,6 +154,17 @@ export async function copyProgramDay(sql: Sql, orgId: string, from: string, to: 
     ) old`;
 }
 
+/** The program in whose day a call counts, locked until the commit; undefined: it is under way no more. */
+export async function findProgramOf(sql: Sql, { orgId, ref }: CallKey): Promise<string | null | undefined> {
+  const [row] = await sql<{ programId: string | null }[]>`
+    select program_id as "programId"
+    from ai_reservations
+    where org_id = ${orgId}
+      and ref = ${ref}
+    for update`;
+  return row?.programId;
+}
+
 /** The caps of an organization; undefined where it decided none. */
 export async function findBudget(sql: Sql, orgId: string): Promise<BudgetRules | undefined> {
   const [row] = await sql<BudgetRules[]>`

@@ -20,7 +20,7 @@ export interface MediaJobsOptions {
   /** This start of this process. */
   incarnation: string;
   billing: Pick<Billing, 'takeExport' | 'giveBackExport'>;
-  budget: Pick<Budget, 'reserve' | 'settle' | 'release'>;
+  budget: Pick<Budget, 'reserve' | 'settle' | 'release' | 'programOf'>;
   models: Pick<Models, 'resolveMedia'>;
   media: Pick<MediaRoom, 'made' | 'get'>;
   providers: Pick<Providers, 'list' | 'mediaService'>;

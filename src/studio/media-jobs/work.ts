@@ -204,11 +204,12 @@ async function unable(deps: StepDeps, job: ClaimedJob, error: AppError): Promise
   try {
     await deps.sql.begin(async (tx) => {
       if (!(await store.moveJobTo(tx, job, moved))) return;
-      await deps.budget.release(tx, { orgId: job.orgId, ref: job.reservation });
-      await deps.budget.reserve(
-        tx,
-        reservationOf({ ...moved, orgId: job.orgId, userId: job.userId, programId: job.programId }),
-      );
+      const { orgId, userId } = job;
+      const key = { orgId, ref: job.reservation };
+      // the key that has asked for it may have been replaced since
+      const programId = (await deps.budget.programOf(tx, key)) ?? null;
+      await deps.budget.release(tx, key);
+      await deps.budget.reserve(tx, reservationOf({ ...moved, orgId, userId, programId }));
     });
   } catch (refusal) {
     if (!(refusal instanceof BudgetRefusal)) throw refusal;

@@ -328,6 +328,31 @@ describe('aiCentsPerDay', () => {
   }, 60_000);
 });
 
+test('what another provider is asked for counts in the day of the key that has replaced the one that asked', async () => {
+  await using db = await testDatabase({ connections: 8 });
+  await using jobs = await mediaJobsWorld({ db });
+  const ann = await jobs.app.signUp();
+  for (const provider of ['maker', 'spare']) await setProvider(ann, provider); // 4 cents a picture
+  await ann.withKey();
+  const id = await keyIdOf(ann);
+  await limit(ann, id, { aiCentsPerDay: 7 });
+  const { mediaJobs } = jobs.app.context;
+  const request = { prompt: 'A rook', sources: [] };
+  jobs.maker.plan(request.prompt, { submit: [{ status: 402 }, 'accept'] });
+  const owner = { orgId: ann.orgId, userId: ann.userId, programId: id };
+  const job = await mediaJobs.create(owner, { operation: 'image', request });
+  expect((await ann.client.post(`/user/api-keys/${id}/rotate`, {})).status).toBeLessThan(300);
+  await using _worker = mediaJobs.start();
+  await eventually('the job ends', async () => (await jobs.row(job.id))['ended_at'] !== null);
+  expect(await jobs.row(job.id)).toMatchObject({ state: 'done', provider_id: 'spare' });
+  const programs = await db.sql<{ kind: string; isOld: boolean }[]>`
+    select kind, program_id = ${id} as "isOld"
+    from ai_ledger
+    where org_id = ${ann.orgId} and provider_id = 'spare'
+    order by kind`;
+  expect(programs).toEqual(['release', 'reservation', 'settlement'].map((kind) => ({ kind, isOld: false })));
+});
+
 /** Looks again for a while: what changed by another process is seen within a second. */
 async function expectSoon(look: () => Promise<unknown>): Promise<void> {
   for (let n = 0; n < 60; n += 1) {
