@@ -10,6 +10,7 @@ import { openLibraryWing } from './library/open.ts';
 import { approvalNamesOf, deleteApprovalsOf } from './oauth-server/index.ts';
 import { openOAuthServerWing } from './oauth-server/open.ts';
 import { openOperationsWing } from './operations/open.ts';
+import { holdersOf } from './people/access/index.ts';
 import { tracesRetention } from './people/auth/index.ts';
 import { ssoOf } from './people/federated-login/index.ts';
 import { disableMembersForPlan as disableMembers } from './people/members/index.ts';
@@ -144,7 +145,9 @@ export async function openContext(
   const billing = enter(await openBillingWing({ ...low, ...delivery, ...people, ...ports, paymentsServer }));
   const publishing = enter(await openPublishingWing({ ...low, ...delivery, ...library, ...people, ...ports }));
   const insights = enter(await openInsightsWing({ ...low, ...publishing }));
-  const studio = enter(await openStudioWing({ ...low, ...library, ...publishing, isAlone: platform.engine.isAlone }));
+  const aiReaders = holdersOf('ai:read');
+  const { isAlone } = platform.engine;
+  const studio = enter(await openStudioWing({ ...low, ...library, ...publishing, isAlone, aiReaders }));
   const operations = enter(
     await openOperationsWing({
       ...low,

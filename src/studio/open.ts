@@ -40,6 +40,8 @@ export interface StudioNeeds {
   outbound: Outbound;
   channels: Channels;
   posts: Posts;
+  /** Whose role holds `ai:read`: system roles, and permissions that roles of organizations grant. */
+  aiReaders: { roles: readonly string[]; grants: readonly string[] };
 }
 
 const MINUTE = 60_000;
@@ -62,6 +64,7 @@ export async function openStudioWing({
   outbound,
   channels,
   posts,
+  aiReaders,
 }: StudioNeeds) {
   await using opened = new AsyncDisposableStack();
   const budget = openBudget({
@@ -127,7 +130,7 @@ export async function openStudioWing({
     runs,
     timeouts: { totalMs: config.ai.pipeline.totalTimeoutMs, agentMs: config.ai.pipeline.agentTimeoutMs },
   });
-  const briefs = openBriefs({ sql, clock, log: logs.of('briefs'), texts });
+  const briefs = openBriefs({ sql, clock, log: logs.of('briefs'), texts, mayRead: aiReaders });
   const designer = openDesigner({
     sql,
     log: logs.of('designer'),

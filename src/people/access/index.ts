@@ -2,6 +2,7 @@ export { ACTIONS, type Action, type Permission, PERMISSIONS, type Resource, RESO
 export {
   covers,
   grantsOf,
+  holdersOf,
   isSystemRole,
   permissionsOf,
   schedulesFreely,

@@ -61,6 +61,12 @@ export const permissionsOf = (
 ): ReadonlySet<Permission> =>
   isSuperAdmin ? everything : (bySystemRole.get(roleKey) ?? (granted ? expand(granted) : nothing));
 
+/** Who holds a permission, for a statement: the system roles, and what a role of an org grants in its row. */
+export const holdersOf = (permission: Permission): { roles: readonly string[]; grants: readonly string[] } => ({
+  roles: SYSTEM_ROLES.filter((role) => permissionsOf(role, false).has(permission)),
+  grants: [permission, `${permission.split(':')[0]}:manage`],
+});
+
 /** Whose `update` of posts, media and campaigns reaches only what they made themselves (note to S54). */
 export const updatesOnlyOwn = (roleKey: string, isSuperAdmin: boolean): boolean =>
   roleKey === 'member' && !isSuperAdmin;

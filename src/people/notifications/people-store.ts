@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/db/index.ts';
 import { isUndeliverable } from '../../delivery/email/index.ts';
-import { type Permission, permissionsOf, SYSTEM_ROLES } from '../access/index.ts';
+import { holdersOf, type Permission } from '../access/index.ts';
 import type { PreferencesChange } from '../identity/index.ts';
 
 /** A member who may be told something. */
@@ -24,10 +24,8 @@ export interface Wanted {
   holders: readonly { orgId: string; permission: Permission | 'owner' }[];
 }
 
-const rolesWith = (permission: Permission | 'owner'): readonly string[] =>
-  permission === 'owner' ? ['owner'] : SYSTEM_ROLES.filter((role) => permissionsOf(role, false).has(permission));
-const grantsOfOwnRoles = (permission: Permission | 'owner'): readonly string[] =>
-  permission === 'owner' ? [] : [permission, `${permission.split(':')[0]}:manage`];
+const holding = (permission: Permission | 'owner'): ReturnType<typeof holdersOf> =>
+  permission === 'owner' ? { roles: ['owner'], grants: [] } : holdersOf(permission);
 
 const person = (sql: Sql) => sql`
     m.org_id as "orgId", m.user_id as "userId", u.email, p.name, p.timezone, p.notification_preferences as chosen,
@@ -43,11 +41,7 @@ export const findPeople = (sql: Sql, { members, holders }: Wanted) => sql<Person
   ), holders as (
     select *
     from json_to_recordset(${JSON.stringify(
-      holders.map(({ orgId, permission }) => ({
-        org_id: orgId,
-        roles: rolesWith(permission),
-        grants: grantsOfOwnRoles(permission),
-      })),
+      holders.map(({ orgId, permission }) => ({ org_id: orgId, ...holding(permission) })),
     )}::text::json) as t (org_id uuid, roles text[], grants text[])
   ), found as (
     select m.org_id, m.user_id

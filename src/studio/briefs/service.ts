@@ -12,6 +12,7 @@ import {
   type DueReader,
   findDueReaders,
   keepReaders,
+  type MayRead,
   zonesOfReaders,
 } from './store.ts';
 
@@ -20,6 +21,7 @@ interface BriefsDeps {
   clock: Clock;
   log: Pick<Log, 'warn'>;
   texts: Pick<Texts, 'sumUp'>;
+  mayRead: MayRead;
 }
 /** A week of an organization, and what a model says of it. */
 interface SummedWeek {
@@ -39,8 +41,8 @@ const SUMMARIES_MS = 60_000;
  * up no other.
  */
 async function tellAgentWeeks(deps: BriefsDeps, limit: number): Promise<number> {
-  const { sql, clock, log } = deps;
-  await keepReaders(sql, limit);
+  const { sql, clock, log, mayRead } = deps;
+  await keepReaders(sql, mayRead, limit);
   const until = clock.monotonic() + SUMMARIES_MS;
   const weeks: Weeks = new Map(
     (await zonesOfReaders(sql)).map(({ timezone, now }) => [timezone, briefWeek(now, timezone)]),

@@ -1,17 +1,26 @@
 import type { Fragment, Sql } from '../../platform/db/index.ts';
 import type { BriefWeek } from './rules.ts';
 
+/** Whose role may read what AI does: system roles, and permissions that roles of organizations grant. */
+export interface MayRead {
+  roles: readonly string[];
+  grants: readonly string[];
+}
+
 /**
- * Members of living organizations whom a brief reaches: by some way that they chose, and whose master is on. Without a
- * reader nothing is counted, and no model is paid. A choice that is no object reaches nobody, and breaks no other.
+ * Members of living organizations whom a brief reaches: who may read it, by some way that they chose, and whose master is
+ * on. Without a reader nothing is counted, and no model is paid. A choice that is no object reaches nobody, and breaks no
+ * other.
  */
-const reached = (sql: Sql): Fragment => sql`
+const reached = (sql: Sql, { roles, grants }: MayRead): Fragment => sql`
       select m.org_id, m.user_id
       from user_profiles p
       join users u on u.id = p.user_id and u.activated and u.deleted_at is null
       join memberships m on m.user_id = p.user_id and not m.disabled
       join organizations o on o.id = m.org_id and o.deleted_at is null and o.disabled_at is null
+      left join roles r on r.org_id = m.org_id and r.id::text = m.role_key
       where p.notification_preferences #> '{categories,agent_briefs}' is not null
+        and (m.role_key = any(${[...roles]}::text[]) or r.permissions && ${[...grants]}::text[])
         and exists (
           select
           from jsonb_each(
@@ -25,12 +34,12 @@ const reached = (sql: Sql): Fragment => sql`
         )`;
 
 /** Whom the brief reaches is a reader of it in each of their organizations, and whom it does no more is none. */
-export async function keepReaders(sql: Sql, limit: number): Promise<void> {
+export async function keepReaders(sql: Sql, mayRead: MayRead, limit: number): Promise<void> {
   await sql`/* all orgs */
     delete from agent_brief_readers r
     where not exists (
       select
-      from (${reached(sql)}
+      from (${reached(sql, mayRead)}
       ) p
       where p.org_id = r.org_id
         and p.user_id = r.user_id
@@ -38,7 +47,7 @@ export async function keepReaders(sql: Sql, limit: number): Promise<void> {
   await sql`/* all orgs */
     insert into agent_brief_readers (org_id, user_id)
     select p.org_id, p.user_id
-    from (${reached(sql)}
+    from (${reached(sql, mayRead)}
     ) p
     where not exists (
       select

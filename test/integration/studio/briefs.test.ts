@@ -308,4 +308,13 @@ describe('the summary of a weekly brief', () => {
     await world.sql`update organizations set disabled_at = null where id = ${world.orgId}`;
     expect([chat.charged, await contentOf(ann)]).toEqual([[], []]);
   });
+
+  test('is asked of no model where those who chose it may read no more what AI does', async () => {
+    await setUp();
+    const [ann, viewer] = [await reader('editor'), await reader('viewer')];
+    await world.sql`update memberships set role_key = 'viewer' where user_id = ${ann.userId}`;
+    await happens();
+    await tell();
+    expect([chat.charged, await contentOf(ann), await contentOf(viewer)]).toEqual([[], [], []]);
+  });
 });
