@@ -58,7 +58,8 @@ export async function setNextLook(sql: Sql, step: StepClaim, inMs: number | null
 
 /**
  * Ends what is open of a round, whoever works on it: from now on nothing of that is written. Media jobs are looked at
- * at once, to be cancelled. Answers the calls that were under way. The run is locked by the caller.
+ * at once, to be cancelled, also those that go on for a step of the round whose time was over. Answers the calls that
+ * were under way. The run is locked by the caller.
  */
 export const endOpenSteps = (
   sql: Sql,
@@ -74,7 +75,17 @@ export const endOpenSteps = (
     from run_steps o
     where o.org_id = ${orgId}
       and o.run_id = ${id}
-      and o.state = any(${waitingOnly ? ['waiting'] : ['waiting', 'running']}::text[])
+      and (
+        o.state = 'waiting'
+        or ${!waitingOnly}
+          and (
+            o.state = 'running'
+            or o.state = 'timed_out'
+              and o.has_job
+              and o.next_at is not null
+              and o.round = (select r.round from runs r where r.org_id = o.org_id and r.id = o.run_id)
+          )
+      )
     order by o.id
     for no key update
   ) o

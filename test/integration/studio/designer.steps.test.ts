@@ -256,6 +256,20 @@ describe('a cancelled session', () => {
     expect((await db.sql`select from posts where org_id = ${ann.orgId}`).length).toBe(0);
   }, 60_000);
 
+  test('cancels the job that went on for a step whose time was over', async () => {
+    world.work();
+    world.maker.plan('Make late', { polls: ['running'] });
+    world.script.copy = never;
+    const id = await executing(step('late', 'image'), copyStep());
+    await eventually('both are under way', () => held(90_000) === 1 && world.script.copies.length === 1);
+    await eventually('the job runs', () => (world.maker.jobs('Make late')[0]?.polls ?? 0) > 0);
+    passes(90_000);
+    await eventually('its time is over', async () => stateOf(await world.see(ann, id), 'late') === 'timed_out');
+    expect(world.maker.jobs('Make late')[0]!.cancels).toBe(0);
+    expect((await world.act(ann, id, 'cancel')).body.state).toBe('cancelled');
+    await eventually('the job is cancelled', () => world.maker.jobs('Make late')[0]!.cancels > 0);
+  }, 60_000);
+
   test('cancels the job that a step was just about to begin', async () => {
     world.work();
     world.maker.plan('Make tardy', { polls: ['running'] });
