@@ -10,7 +10,8 @@ import * as store from './store.ts';
 const NO_TURN = {
   state: 'failed',
   errorCode: 'unavailable',
-  error: 'This job did not get its turn within a day: others of the organization are still at the provider',
+  error:
+    'This job did not get its turn within a day: others of the organization are still at the provider, or it was disabled',
   billing: 'release',
 } as const;
 

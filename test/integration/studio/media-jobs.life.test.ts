@@ -488,6 +488,17 @@ describe('providers that cannot', () => {
     await world.comes(id, 'done');
   });
 
+  test('a job whose organization was disabled for a day fails with that among its reasons, unpaid', async () => {
+    const ben = await world.app.signUp();
+    await setProvider(ben, 'maker');
+    const { id } = await begin({}, {}, ben);
+    await db.sql`update organizations set disabled_at = now() where id = ${ben.orgId}`;
+    await db.sql`update media_jobs set deadline_at = now() - interval '1 second' where id = ${id}`;
+    await world.app.context.mediaJobs.sweep(100);
+    expect(await world.row(id)).toMatchObject({ state: 'failed', error: expect.stringContaining('disabled') });
+    expect(await kinds(id)).toEqual(['reservation', 'release']);
+  });
+
   test('a provider that hangs holds its own jobs alone', async () => {
     const people = await Promise.all(Array.from({ length: 8 }, () => world.app.signUp()));
     for (const person of people) await setProvider(person, 'maker');
