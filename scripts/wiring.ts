@@ -72,7 +72,7 @@ const SHOWN_BY: Readonly<Record<string, readonly string[]>> = {
   Stock: ['library/stock.api'],
   Stripe: ['billing/'],
   Sweeper: ['operations/sweeper'],
-  Vault: ['platform/db.reencrypt', 'providers/settings'],
+  Vault: ['platform/db/reencrypt', 'providers/settings'],
 };
 
 /** The same for single options. */

@@ -1,4 +1,4 @@
-import type { Sql } from '../db/index.ts';
+import { endAbandoned, type Sql } from '../db/index.ts';
 import { atMost, startLoop } from '../flow/index.ts';
 import type { Clock } from '../kernel/index.ts';
 import type { HostingOptions, Outage, Placement } from './engine.ts';
@@ -12,6 +12,9 @@ const EVERY_MS = 1_000;
 const AGAIN_MS = 100;
 const CLOSE_MS = 1_500;
 const FORGET_EVERY = 600; // heartbeats
+const ABANDONED_EVERY = 5; // heartbeats
+/** No transaction of ours waits for anything but its statements; a process that stands still so long was given up. */
+const ABANDONED_MS = 15_000;
 /** Less than the silence after which others take over what this host holds. */
 const GAP_MS = 4_000;
 /** A silence of all hosts that is written down. Deployments are shorter. */
@@ -144,6 +147,12 @@ export async function startHeartbeat({
       on conflict do nothing`.catch((error: unknown) => log.warn({ err: error }, 'the row of this host stays behind'));
   }
 
+  /** Of machines that are gone without a word, which hold their locks until the server is told. */
+  async function freeLocks(): Promise<void> {
+    const sessions = await endAbandoned(sql, ABANDONED_MS);
+    if (sessions > 0) log.warn({ sessions }, 'transactions that stood still were ended: a process is gone or stalled');
+  }
+
   async function forget(): Promise<void> {
     await sql`delete from actor_hosts where last_heartbeat < now() - interval '1 day'`;
     await sql`delete from actor_outages where began_at < now() - interval '90 days'`;
@@ -156,7 +165,8 @@ export async function startHeartbeat({
     restMs: EVERY_MS,
     async round() {
       await sendHeartbeat();
-      if (++heartbeats % FORGET_EVERY === 0) await forget();
+      if (++heartbeats % ABANDONED_EVERY === 0) await freeLocks();
+      if (heartbeats % FORGET_EVERY === 0) await forget();
       silent = false;
     },
     onError(error) {

@@ -1,7 +1,9 @@
 import postgres from 'postgres';
 import { ARRAY_TYPES } from './arrays.ts';
-import { type ConnectionLines, openConnectionLines, watched } from './frozen.ts';
-import { openOwnCommits, type OwnCommits, tellTransactions } from './own-commits.ts';
+import { type ConnectionLines, openConnectionLines, openWatch } from './frozen.ts';
+import { openOwnCommits, type OwnCommits } from './own-commits.ts';
+import { sending } from './sending.ts';
+import { guardedBegin } from './transactions.ts';
 
 /** The client or a transaction: what a store function takes first. */
 export type Sql = postgres.ISql;
@@ -52,8 +54,10 @@ export const openDatabase = ({
     ...(onStatement && { debug: (_connection: number, text: string) => onStatement(text) }),
   } as postgres.Options<{}>);
   const commits = openOwnCommits();
-  tellTransactions(sql, commits);
-  const database = watched(sql, lines, commits.ended);
+  const send = openWatch(sql, lines);
+  const database = sending(sql, (query, handler) => send(query, handler, commits.ended), {
+    begin: guardedBegin(sql, send, commits.transactionEnded),
+  });
   linesOf.set(database, lines);
   commitsOf.set(database, commits);
   return database;
@@ -73,7 +77,7 @@ export function openSession(sql: Database, onClose: () => void): Database {
     onclose: onClose,
   } as unknown as postgres.Options<{}>);
   const lines = linesOf.get(sql);
-  return lines ? watched(session, lines) : session;
+  return lines ? sending(session, openWatch(session, lines)) : session;
 }
 
 /**

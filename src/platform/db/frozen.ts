@@ -1,6 +1,8 @@
 import { Socket } from 'node:net';
 import postgres from 'postgres';
+import { endAbandoned } from './abandoned.ts';
 import { ARRAY_TYPES } from './arrays.ts';
+import type { Handler, Query } from './sending.ts';
 
 // A firewall or a NAT that forgets a connection tells nobody: statements on it wait until TCP gives up, a quarter of an
 // hour or more. Whether a statement that takes long is slow or was never heard of is known to the server, and a new
@@ -11,15 +13,6 @@ const TICK_MS = 1_000;
 const PATIENCE_MS = 3_000;
 const CONFIRM_MS = 500;
 
-/** A statement of the driver. `state` is set when it was sent: the process that serves its connection. */
-interface Query {
-  handler(query: Query): void;
-  resolve(result: unknown): void;
-  reject(error: unknown): void;
-  state: { pid: number | null } | null;
-  /** Its text, once it was sent. */
-  string?: string;
-}
 interface Heard {
   bytes: number;
   at: number;
@@ -87,14 +80,10 @@ export function openConnectionLines(): ConnectionLines {
 }
 
 /**
- * The client with every statement watched: one that the server does not work on, though it was sent, ends the silent
- * connections. `ended` is told of each, before whoever sent it.
+ * Sends the statements of a client, and watches them: one that the server does not work on, though it was sent, ends the
+ * silent connections. `ended` is told of each statement, before whoever sent it.
  */
-export function watched(
-  sql: postgres.Sql,
-  lines: ConnectionLines,
-  ended: (text: string | undefined) => void = () => {},
-): postgres.Sql {
+export function openWatch(sql: postgres.Sql, lines: ConnectionLines): (...args: Parameters<typeof sent>) => void {
   const waiting = new Map<Query, number>();
   let timer: NodeJS.Timeout | undefined;
   let checking = false;
@@ -143,14 +132,7 @@ export function watched(
         if (query.state?.pid && terminated.has(query.state.pid)) query.reject(closed());
       // transactions that stood still between two statements show by now
       await new Promise((over) => setTimeout(over, 2 * PATIENCE_MS));
-      await probe`
-        select pg_terminate_backend(pid)
-        from pg_stat_activity
-        where datname = current_database()
-          and usename = current_user
-          and application_name = current_setting('application_name')
-          and state like 'idle in transaction%'
-          and state_change < now() - ${2 * PATIENCE_MS}::float8 * interval '1 ms'`;
+      await endAbandoned(probe, 2 * PATIENCE_MS);
     } catch {
       // the database is away altogether: the next tick asks again
     } finally {
@@ -172,38 +154,23 @@ export function watched(
     return new Set([...pids].filter((pid) => !busy.has(pid)));
   }
 
-  function sent(query: Query, handler: Query['handler']): void {
+  function sent(query: Query, handler: Handler, ended?: (text: string | undefined) => void): void {
     const { resolve, reject } = query;
     waiting.set(query, performance.now());
     query.resolve = (result) => {
       waiting.delete(query);
-      ended(query.string);
+      ended?.(query.string);
       resolve(result);
     };
     query.reject = (error) => {
       waiting.delete(query);
       if (query.state?.pid && Object(error).code === 'CONNECTION_CLOSED') lines.cut.add(query.state.pid);
-      ended(query.string);
+      ended?.(query.string);
       reject(error);
     };
     timer ??= setInterval(tick, TICK_MS).unref();
     handler(query);
   }
 
-  let handlerOfAll: Query['handler'] | undefined;
-  let watching: Query['handler'] | undefined;
-  return new Proxy(sql, {
-    apply(target, self, args) {
-      const made = Reflect.apply(target as never, self, args) as Partial<Query>;
-      if (typeof made.handler === 'function') {
-        if (handlerOfAll !== made.handler) {
-          const handler = (handlerOfAll = made.handler);
-          // with its `debug`, which the driver reads
-          watching = Object.assign((query: Query) => sent(query, handler), handler);
-        }
-        made.handler = watching!;
-      }
-      return made;
-    },
-  });
+  return sent;
 }

@@ -1,5 +1,3 @@
-import type postgres from 'postgres';
-
 // Where one process alone writes to a database it knows of each commit, and need not ask every moment whether there was
 // one. A client looks at the texts of its statements for that, while somebody waits to be told only.
 
@@ -12,13 +10,14 @@ interface Waiting {
 
 /** The commits of one client. */
 export interface OwnCommits {
-  /** A statement ended, well or not: where its answer was lost nobody knows. */
+  /** A statement outside transactions ended, well or not: where its answer was lost nobody knows. */
   ended(text: string | undefined): void;
+  transactionEnded(): void;
   /** Calls back once. */
   next(waiting: Waiting): Disposable;
 }
 
-export function openOwnCommits(): OwnCommits & { transactionEnded(): void } {
+export function openOwnCommits(): OwnCommits {
   const all = new Set<Waiting>();
   function tell(isMeant: (one: Waiting) => boolean): void {
     for (const one of all)
@@ -35,10 +34,4 @@ export function openOwnCommits(): OwnCommits & { transactionEnded(): void } {
       return { [Symbol.dispose]: () => void all.delete(waiting) };
     },
   };
-}
-
-/** Has the end of each transaction of the client told. */
-export function tellTransactions(sql: postgres.Sql, commits: { transactionEnded(): void }): void {
-  const begin = sql.begin as (...args: unknown[]) => Promise<unknown>;
-  sql.begin = ((...args: unknown[]) => begin(...args).finally(() => commits.transactionEnded())) as typeof sql.begin;
 }

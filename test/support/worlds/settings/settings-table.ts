@@ -307,7 +307,7 @@ export const ELSEWHERE: Partial<Record<SettingName, readonly [file: string, titl
     'show each other what is typed and who is there, before it is written [S208, CL2]',
   ],
   ALLOW_DESTRUCTIVE_SCHEMA: [
-    'test/integration/platform/db.migrate.test.ts',
+    'test/integration/platform/db/migrate.test.ts',
     'a migration that drops data needs ALLOW_DESTRUCTIVE_SCHEMA [DE36]',
   ],
 };

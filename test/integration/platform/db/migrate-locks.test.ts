@@ -4,10 +4,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type Database, migrate, openDatabase } from '../../../src/platform/db/index.ts';
-import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { waitingOnLock } from '../../support/wire/database/waiting-on-lock.ts';
-import { eventually, gate } from '../../support/wire/eventually.ts';
+import { type Database, migrate, openDatabase } from '../../../../src/platform/db/index.ts';
+import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
+import { waitingOnLock } from '../../../support/wire/database/waiting-on-lock.ts';
+import { eventually, gate } from '../../../support/wire/eventually.ts';
 
 jest.setTimeout(120_000);
 const INDEX = '--! concurrently\ncreate index concurrently if not exists crowded_x on crowded (x);\n';
@@ -219,7 +219,7 @@ describe('a file that begins with --! concurrently', () => {
 
   test('is recorded by another replica when the process that built it was killed', async () => {
     await put('000001_index.sql', INDEX);
-    const module = pathToFileURL(join(import.meta.dirname, '../../../src/platform/db/index.ts')).href;
+    const module = pathToFileURL(join(import.meta.dirname, '../../../../src/platform/db/index.ts')).href;
     const script = `import { migrate, openDatabase } from '${module}';
       await migrate(openDatabase({ url: '${database.url}' }), { dir: new URL('${dir().href}') });`;
     const child = spawn(process.execPath, ['--no-warnings', '--input-type=module', '-e', script], { stdio: 'inherit' });

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { openDatabase, openSession } from '../../../src/platform/db/index.ts';
-import { testDatabase } from '../../support/wire/database.ts';
-import { eventually } from '../../support/wire/eventually.ts';
+import { isUnavailable, openDatabase, openSession } from '../../../../src/platform/db/index.ts';
+import { testDatabase } from '../../../support/wire/database.ts';
+import { eventually } from '../../../support/wire/eventually.ts';
 
 test('connections carry our application name on the server', async () => {
   await using db = await testDatabase();
@@ -129,6 +129,20 @@ test('a statement sent on the end of a connection is answered, and the session l
   );
   await Promise.all([sql.end({ timeout: 1 }), session.end({ timeout: 1 })]);
 });
+
+test('a transaction hears that its connection is silent, where no other statement asks', async () => {
+  await using db = await testDatabase();
+  using way = await freezable(db.url);
+  const sql = openDatabase({ url: way.url, connections: 1 });
+  const told = sql.begin(async (tx) => {
+    await tx`select 1`;
+    way.freeze();
+    await tx`select 2`;
+  });
+  expect(await told.catch(isUnavailable)).toBe(true);
+  expect(await sql`select 3 as n`).toEqual([{ n: 3 }]);
+  await sql.end({ timeout: 1 });
+}, 30_000);
 
 test('a statement at work on the server is waited for', async () => {
   await using db = await testDatabase();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Database, migrate, openDatabase } from '../../../src/platform/db/index.ts';
-import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { type Database, migrate, openDatabase } from '../../../../src/platform/db/index.ts';
+import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
 
 let database: TestDatabase;
 let folder: string;

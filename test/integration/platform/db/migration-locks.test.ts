@@ -3,13 +3,13 @@ import { copyFile, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { migrate } from '../../../src/platform/db/index.ts';
-import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
-import { fillTables } from '../../support/wire/database/filled-tables.ts';
-import { FIRST_RELEASE, judgeMigration } from '../../support/wire/database/judged-migration.ts';
+import { migrate } from '../../../../src/platform/db/index.ts';
+import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
+import { fillTables } from '../../../support/wire/database/filled-tables.ts';
+import { FIRST_RELEASE, judgeMigration } from '../../../support/wire/database/judged-migration.ts';
 
 jest.setTimeout(120_000);
-const MIGRATIONS = join(import.meta.dirname, '../../../src/platform/db/migrations');
+const MIGRATIONS = join(import.meta.dirname, '../../../../src/platform/db/migrations');
 
 describe('a migration after the first release', () => {
   let database: TestDatabase;

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { testDatabase, type TestDatabase } from '../../support/wire/database.ts';
+import { testDatabase, type TestDatabase } from '../../../support/wire/database.ts';
 
 /** References that may be without an index, and why reading the whole table is cheap. */
 const WITHOUT_INDEX: Readonly<Record<string, string>> = {

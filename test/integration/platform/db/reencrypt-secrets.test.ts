@@ -2,13 +2,13 @@ import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { reencrypt } from '../../../src/operations/cli/reencrypt.ts';
-import { claimRenewal, saveRenewal, sealedOf } from '../../../src/publishing/channels/login-store.ts';
-import { SEALED } from '../../../src/platform/db/index.ts';
-import { deriveSecrets } from '../../../src/platform/config/secrets.ts';
-import { newId, openVault, systemClock } from '../../../src/platform/kernel/index.ts';
-import { emptyTables, testDatabase } from '../../support/wire/database.ts';
-import { seedOrg } from '../../support/worlds/publishing/world.ts';
+import { reencrypt } from '../../../../src/operations/cli/reencrypt.ts';
+import { claimRenewal, saveRenewal, sealedOf } from '../../../../src/publishing/channels/login-store.ts';
+import { SEALED } from '../../../../src/platform/db/index.ts';
+import { deriveSecrets } from '../../../../src/platform/config/secrets.ts';
+import { newId, openVault, systemClock } from '../../../../src/platform/kernel/index.ts';
+import { emptyTables, testDatabase } from '../../../support/wire/database.ts';
+import { seedOrg } from '../../../support/worlds/publishing/world.ts';
 
 const db = await testDatabase();
 afterAll(async () => db[Symbol.asyncDispose]());
@@ -224,7 +224,7 @@ describe('re-encryption after a change of the key', () => {
 });
 
 test('each column that a migration declares sealed is in the list, and no other except kept replies', () => {
-  const folder = new URL('../../../src/platform/db/migrations/', import.meta.url);
+  const folder = new URL('../../../../src/platform/db/migrations/', import.meta.url);
   const called: string[] = [];
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.sql'))) {
     let table = '';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Fragment, prepared, type Sql } from '../../../src/platform/db/index.ts';
-import { type TestDatabase, testDatabase } from '../../support/wire/database.ts';
+import { type Fragment, prepared, type Sql } from '../../../../src/platform/db/index.ts';
+import { type TestDatabase, testDatabase } from '../../../support/wire/database.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Sql, wideRows } from '../../../src/platform/db/index.ts';
-import { type TestDatabase, testDatabase } from '../../support/wire/database.ts';
+import { type Sql, wideRows } from '../../../../src/platform/db/index.ts';
+import { type TestDatabase, testDatabase } from '../../../support/wire/database.ts';
 
 let db: TestDatabase;
 beforeAll(async () => {
