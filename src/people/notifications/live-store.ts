@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/db/index.ts';
+import { oldestRunning, type Sql } from '../../platform/db/index.ts';
 import type { NotificationReader, NotificationRow } from './store.ts';
 
 /** Somebody who follows, by the session that they opened it with. */
@@ -42,7 +42,7 @@ export async function lookForReaders(
 ): Promise<(StreamNews | undefined)[]> {
   const rows = await sql<LookedUp[]>`/* all orgs */
     with snapshot as (
-      select pg_snapshot_xmin(pg_current_snapshot()) as running, pg_snapshot_xmax(pg_current_snapshot()) as ahead
+      select ${oldestRunning(sql)} as running, pg_snapshot_xmax(pg_current_snapshot()) as ahead
     ), readers as (
       select n::int, session_id, user_id, org_id,
         case when t.txid <= ahead then t.txid else running end as txid,

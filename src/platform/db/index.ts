@@ -37,6 +37,7 @@ export { migrate, type MigrateOptions } from './migrate.ts';
 export { type CronRun, declareRuns, dueRuns, type EndedRun, listRuns, noteRuns } from './cron-runs.ts';
 export { prepared } from './prepared.ts';
 export { findTrue } from './signs.ts';
+export { oldestRunning } from './running.ts';
 export { runEach } from './run-each.ts';
 export { wideRows } from './wide-rows.ts';
 export { asCallerError, isFinal, isUnavailable } from './unavailable.ts';

@@ -1,4 +1,4 @@
-import { type Database, type Fragment, lease, type LeaseOptions, type Sql } from '../db/index.ts';
+import { type Database, type Fragment, lease, type LeaseOptions, oldestRunning, type Sql } from '../db/index.ts';
 import { renumber } from './renumber.ts';
 
 /** The facts that one look sees; of one more it is only learned that it is there. */
@@ -74,7 +74,7 @@ export async function declareCursors(sql: Database, names: readonly string[], of
 /** CTEs: the cursor, the facts behind it of every topic, and how many of them there are. */
 const page = (sql: Sql, name: string) => sql`
   cursor as (
-    select since, id, case when until > since then until else pg_snapshot_xmin(pg_current_snapshot()) end as until
+    select since, id, case when until > since then until else ${oldestRunning(sql)} end as until
     from outbox_cursors
     where listener = ${name}
   ), facts as materialized (

@@ -372,6 +372,23 @@ describe('facts of transactions that commit out of order', () => {
     await hears(3);
     await backup.ends();
   });
+
+  test('a transaction in another database of the server delays no fact, whatever it writes', async () => {
+    await using other = await testDatabase({ connections: 1 });
+    start('a', { listeners: [first] });
+    const { promise: over, resolve: ends } = Promise.withResolvers<void>();
+    const { promise: begun, resolve: begins } = Promise.withResolvers<void>();
+    const theirs = other.sql.begin(async (tx) => {
+      await tx`insert into leases (name, holder, expires_at) values ('any write', 'a', now())`;
+      begins();
+      await over;
+    });
+    await begun;
+    await append(sql, facts(3));
+    await hears(3);
+    ends();
+    await theirs;
+  });
 });
 
 test('a scan does not read facts already heard while a backup holds a snapshot', async () => {
