@@ -3,6 +3,17 @@ import type { components } from './schema.gen.ts';
 /** The body of each refusal. */
 export type Refusal = components['schemas']['Error'];
 
+/**
+ * `Retry-After` (RFC 9110, 10.2.3): seconds, or, of a proxy in front of the service, a date, from the moment that the
+ * answer says of itself.
+ */
+function secondsOf(headers: Headers | undefined): number | undefined {
+  const said = headers?.get('retry-after') ?? '';
+  if (said === '') return undefined;
+  const until = Date.parse(said) - Date.parse(headers?.get('date') ?? '');
+  return /^\d+$/.test(said) ? Number(said) : Math.max(0, Math.ceil(until / 1_000));
+}
+
 /** The service answered, and refused. */
 export class RookeryError extends Error {
   override readonly name = 'RookeryError';
@@ -18,7 +29,7 @@ export class RookeryError extends Error {
 
   constructor(status: number, body: Partial<Refusal>, headers?: Headers) {
     super(body.message ?? `The service answered ${status}`);
-    const wait = Number(headers?.get('retry-after') ?? body.retryAfter ?? Number.NaN);
+    const wait = secondsOf(headers) ?? body.retryAfter ?? Number.NaN;
     this.status = status;
     this.code = body.code;
     this.faults = body.errors ?? [];
