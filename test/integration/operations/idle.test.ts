@@ -67,7 +67,7 @@ const LOOKS = {
   pushes: 'from pushes',
   'short links': 'from short_links l',
   'media jobs': 'from media_jobs where provider',
-  'runs of agents': 'from run_steps where next_at',
+  'runs of agents': 'from run_steps s where s.next_at',
   'media transforms': 'from media_transforms w where w.ended_at is null',
   'numbers of networks': 'from analytics_collections where due_at <= now() and day =',
 };
