@@ -11,11 +11,13 @@ const ME = {
   address: 'here',
   host: { types: [], activations: () => ({}), mailboxes: () => ({}) } as never,
 } as const;
-/** A database that is asked for outages, and told of heartbeats. */
+/** A database that is asked for outages, and told of heartbeats, of which the look at other sessions is a part. */
 const database = (answer: (isOutage: boolean) => object[]): Sql =>
-  Object.assign(async (parts: readonly string[]) => answer(parts.join('').includes('actor_outages')), {
-    json: (value: unknown) => value,
-  }) as unknown as Sql;
+  Object.assign(
+    async (parts: readonly string[]) =>
+      parts.join('').includes('pg_terminate_backend') ? [] : answer(parts.join('').includes('actor_outages')),
+    { json: (value: unknown) => value },
+  ) as unknown as Sql;
 
 test('a heartbeat with a lost connection is sent again at once, one without an answer every second', async () => {
   const arrives = [true, true, false, true, false, false, false];

@@ -1,4 +1,4 @@
-import { endAbandoned, type Sql } from '../db/index.ts';
+import { abandonedEnded, type Sql } from '../db/index.ts';
 import { atMost, startLoop } from '../flow/index.ts';
 import type { Clock } from '../kernel/index.ts';
 import type { HostingOptions, Outage, Placement } from './engine.ts';
@@ -12,7 +12,6 @@ const EVERY_MS = 1_000;
 const AGAIN_MS = 100;
 const CLOSE_MS = 1_500;
 const FORGET_EVERY = 600; // heartbeats
-const ABANDONED_EVERY = 10; // heartbeats
 /** No transaction of ours waits for anything but its statements; a process that stands still so long was given up. */
 const ABANDONED_MS = 15_000;
 /** Less than the silence after which others take over what this host holds. */
@@ -108,13 +107,16 @@ export async function startHeartbeat({
     if (silenceMs() > OUTAGE_MS) await endOutage({ sql, log, afterOutage });
     const sent = clock.monotonic();
     const earliest = clock.now().getTime();
-    const [row] = await sql<{ at: Date }[]>`
+    const [row] = await sql<{ at: Date; ended: number }[]>`
+      with abandoned as (${abandonedEnded(sql, ABANDONED_MS)})
       insert into actor_hosts (incarnation, engine, address, types, active, mailboxes)
       values (${incarnation}, ${engine}, ${address}, ${[...host.types]}, ${sql.json(host.activations())},
         ${sql.json(host.mailboxes())})
       on conflict (incarnation) do update
       set active = excluded.active, mailboxes = excluded.mailboxes, last_heartbeat = clock_timestamp()
-      returning clock_timestamp() as at`;
+      returning clock_timestamp() as at, (select count(*)::int from abandoned) as ended`;
+    if (row!.ended > 0)
+      log.warn({ sessions: row!.ended }, 'transactions that stood still were ended: a process is gone or stalled');
     compare(row!.at.getTime(), earliest, clock.now().getTime());
     if (silenceMs() > GAP_MS) steadySince = clock.monotonic();
     [sentAt, sentOn] = [sent, earliest];
@@ -147,12 +149,6 @@ export async function startHeartbeat({
       on conflict do nothing`.catch((error: unknown) => log.warn({ err: error }, 'the row of this host stays behind'));
   }
 
-  /** Of machines that are gone without a word, which hold their locks until the server is told. */
-  async function freeLocks(): Promise<void> {
-    const sessions = await endAbandoned(sql, ABANDONED_MS);
-    if (sessions > 0) log.warn({ sessions }, 'transactions that stood still were ended: a process is gone or stalled');
-  }
-
   async function forget(): Promise<void> {
     await sql`delete from actor_hosts where last_heartbeat < now() - interval '1 day'`;
     await sql`delete from actor_outages where began_at < now() - interval '90 days'`;
@@ -165,8 +161,7 @@ export async function startHeartbeat({
     restMs: EVERY_MS,
     async round() {
       await sendHeartbeat();
-      if (++heartbeats % ABANDONED_EVERY === 0) await freeLocks();
-      if (heartbeats % FORGET_EVERY === 0) await forget();
+      if (++heartbeats % FORGET_EVERY === 0) await forget();
       silent = false;
     },
     onError(error) {

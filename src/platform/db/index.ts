@@ -1,4 +1,4 @@
-export { endAbandoned } from './abandoned.ts';
+export { abandonedEnded } from './abandoned.ts';
 export { readConnections } from './gauges.ts';
 export { foldChangeCounters, readChangeCounter } from './change-counters.ts';
 export { groupCommit, LOCKED } from './batch.ts';
