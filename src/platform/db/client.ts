@@ -3,7 +3,7 @@ import { ARRAY_TYPES } from './arrays.ts';
 import { type ConnectionLines, openConnectionLines, openWatch } from './frozen.ts';
 import { openOwnCommits, type OwnCommits } from './own-commits.ts';
 import { sending } from './sending.ts';
-import { guardedBegin } from './transactions.ts';
+import { guardTransactions } from './transactions.ts';
 
 /** The client or a transaction: what a store function takes first. */
 export type Sql = postgres.ISql;
@@ -55,9 +55,8 @@ export const openDatabase = ({
   } as postgres.Options<{}>);
   const commits = openOwnCommits();
   const send = openWatch(sql, lines);
-  const database = sending(sql, (query, handler) => send(query, handler, commits.ended), {
-    begin: guardedBegin(sql, send, commits.transactionEnded),
-  });
+  guardTransactions(sql, send, commits.transactionEnded);
+  const database = sending(sql, (query, handler) => send(query, handler, commits.ended));
   linesOf.set(database, lines);
   commitsOf.set(database, commits);
   return database;

@@ -10,12 +10,8 @@ export interface Query {
 /** How the driver sends a statement. */
 export type Handler = (query: Query) => void;
 
-/** A client, or a transaction, whose statements `send` sends by the driver's own handler. `more` stands before its own. */
-export function sending<T extends object>(
-  target: T,
-  send: (query: Query, handler: Handler) => void,
-  more: Partial<T> = {},
-): T {
+/** A client, or a transaction, whose statements `send` sends by the driver's own handler. */
+export function sending<T extends object>(target: T, send: (query: Query, handler: Handler) => void): T {
   let theirs: Handler | undefined;
   let ours: Handler | undefined;
   return new Proxy(target, {
@@ -31,6 +27,5 @@ export function sending<T extends object>(
       }
       return made;
     },
-    get: (_, key) => Reflect.get(Object.hasOwn(more, key) ? more : target, key) as unknown,
   });
 }

@@ -5,18 +5,17 @@ import { type Handler, type Query, sending } from './sending.ts';
 // next would find no socket, which is an error that nobody catches, or the connection that was made instead: it would be
 // written, and committed, in the transaction of somebody else.
 
-type Begin = postgres.Sql['begin'];
-
 /**
- * `begin` of a client whose transactions are refused every statement that comes after their end. The driver does not
- * hear of what the code of such a transaction comes to, on which it would send a commit or a rollback.
+ * Has the transactions of a client refused every statement that comes after their end. The driver does not hear of what
+ * the code of such a transaction comes to, on which it would send a commit or a rollback. `ended` is told of each end.
  */
-export const guardedBegin = (
+export function guardTransactions(
   sql: postgres.Sql,
   send: (query: Query, handler: Handler) => void,
   ended: () => void,
-): Begin =>
-  (async (...args: unknown[]) => {
+): void {
+  const begin = sql.begin as (...args: unknown[]) => Promise<unknown>;
+  sql.begin = (async (...args: unknown[]) => {
     const code = args.pop() as (tx: postgres.TransactionSql) => unknown;
     let over: unknown;
     const refuseOrSend = (query: Query, handler: Handler) => (over ? query.reject(over) : send(query, handler));
@@ -28,7 +27,7 @@ export const guardedBegin = (
         );
       });
     try {
-      return await (sql.begin as (...all: unknown[]) => Promise<unknown>)(...args, guarded);
+      return await begin(...args, guarded);
     } catch (error) {
       over = error;
       throw error;
@@ -36,7 +35,8 @@ export const guardedBegin = (
       over ??= new Error('This transaction has ended');
       ended();
     }
-  }) as Begin;
+  }) as typeof sql.begin;
+}
 
 /** What the code of a transaction answers, which may be a list of statements. */
 async function resultOf(code: () => unknown): Promise<unknown> {
