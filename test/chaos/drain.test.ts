@@ -23,7 +23,7 @@ import { editSome } from '../support/processes/wave-mix.ts';
 // R17: SIGTERM in the middle of a wave. What is under way ends or is written as unconfirmed; nothing is lost, doubled
 // or left claimed.
 
-const POSTS = isFull ? 2_000 : 200;
+const POSTS = isFull ? 400 : 200;
 /** Channels whose first post the network holds for longer than a drain lasts. */
 const HELD = 3;
 const HELD_MS = 26_000;

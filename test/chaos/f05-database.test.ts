@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../src/platform/db/index.ts';
 import { systemClock } from '../../src/platform/kernel/index.ts';
@@ -7,7 +7,7 @@ import { testDatabase } from '../support/wire/database.ts';
 import { unjudgedIn } from '../support/processes/history/matter.ts';
 import { violationsOf } from '../support/processes/history.ts';
 import { startOwnPostgres } from '../support/processes/own-postgres.ts';
-import { startEmbedded } from '../support/processes/service.ts';
+import { enginesAtDepth } from '../support/processes/service.ts';
 import { startThirdParties } from '../support/processes/third-parties/start.ts';
 import { acceptedCount, comes, openCrowd, outOf, waveOf } from '../support/processes/wave.ts';
 import { settlesAlone } from '../support/processes/wave-fault.ts';
@@ -23,53 +23,55 @@ const LATENCY_MS = 50;
 const CREATE_MS = 20;
 const random = chance('f05');
 
-test.each(rounds(10))(
-  `round $round of $of: Postgres stops at once ${STOPS} times in a wave of ${POSTS} posts, and nothing acknowledged is lost or sent twice [I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, R1, R2, R4, R8]`,
-  async ({ round }) => {
-    await using ledger = await testDatabase();
-    await using postgres = await startOwnPostgres();
-    await using thirdParties = await startThirdParties();
-    await using service = await startEmbedded({ database: postgres, ledger, env: thirdParties.env });
-    await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
-      async [Symbol.asyncDispose]() {
-        await sql.end({ timeout: 1 });
-      },
-    });
-    await thirdParties.record(sql);
-    await using crowd = await openCrowd(service.url, { orgs: 10, channels: CHANNELS, plans: sql, thirdParties });
-    await thirdParties.open(service.url, sql);
-    await crowd.plantCanary(sql);
+describe.each(enginesAtDepth)('a database that stops at once, on the $name engine', ({ name, missing, start }) => {
+  (missing === undefined ? test : test.skip).each(rounds(10))(
+    `round $round of $of: Postgres stops at once ${STOPS} times in a wave of ${POSTS} posts, and nothing acknowledged is lost or sent twice [I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, R1, R2, R4, R8]${missing ? ` [skipped: ${missing}]` : ''}`,
+    async ({ round }) => {
+      await using ledger = await testDatabase();
+      await using postgres = await startOwnPostgres();
+      await using thirdParties = await startThirdParties();
+      await using service = await start({ database: postgres, ledger, env: thirdParties.env });
+      await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
+        async [Symbol.asyncDispose]() {
+          await sql.end({ timeout: 1 });
+        },
+      });
+      await thirdParties.record(sql);
+      await using crowd = await openCrowd(service.url, { orgs: 10, channels: CHANNELS, plans: sql, thirdParties });
+      await thirdParties.open(service.url, sql);
+      await crowd.plantCanary(sql);
 
-    const from = systemClock.in(3_000 + POSTS * CREATE_MS);
-    const wanted = mixed(waveOf(crowd.channels, POSTS, from, { latencyMs: LATENCY_MS }), crowd);
-    await limitTo(sql, crowd, wanted);
-    const posts = await crowd.post(wanted);
-    expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
+      const from = systemClock.in(3_000 + POSTS * CREATE_MS);
+      const wanted = mixed(waveOf(crowd.channels, POSTS, from, { latencyMs: LATENCY_MS }), crowd);
+      await limitTo(sql, crowd, wanted);
+      const posts = await crowd.post(wanted);
+      expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
 
-    const moments = Array.from({ length: STOPS }, () => 1 + random.pick(POSTS - CHANNELS - 1)).toSorted(
-      (a, b) => a - b,
-    );
-    const underWay: Promise<void>[] = [];
-    for (const [n, moment] of moments.entries()) {
-      expect(await comes(async () => (await acceptedCount(ledger.sql)) >= moment, 120_000)).toBe(true);
-      const accepted = await acceptedCount(ledger.sql);
-      underWay.push(editSome(crowd, { now: posts, later: [] }), crowd.askForCanary());
-      if (n === 0) thirdParties.begin(service.url);
-      await postgres.stopAtOnce();
-      const downMs = 500 + random.pick(isFull ? 6_500 : 2_500);
-      await sleep(downMs);
-      await postgres.start();
-      note({ round, moment, accepted, downMs });
-    }
-    const settledAfterMs = await settlesAlone(service, sql, crowd);
-    await Promise.all(underWay);
-    await thirdParties.end();
-    note({ round, posts: POSTS, settledAfterMs });
-    expect(service.hosts[0]!.exit()).toBeUndefined();
+      const moments = Array.from({ length: STOPS }, () => 1 + random.pick(POSTS - CHANNELS - 1)).toSorted(
+        (a, b) => a - b,
+      );
+      const underWay: Promise<void>[] = [];
+      for (const [n, moment] of moments.entries()) {
+        expect(await comes(async () => (await acceptedCount(ledger.sql)) >= moment, 120_000)).toBe(true);
+        const accepted = await acceptedCount(ledger.sql);
+        underWay.push(editSome(crowd, { now: posts, later: [] }), crowd.askForCanary());
+        if (n === 0) thirdParties.begin(service.url);
+        await postgres.stopAtOnce();
+        const downMs = 500 + random.pick(isFull ? 6_500 : 2_500);
+        await sleep(downMs);
+        await postgres.start();
+        note({ round, engine: name, moment, accepted, downMs });
+      }
+      const settledAfterMs = await settlesAlone(service, sql, crowd);
+      await Promise.all(underWay);
+      await thirdParties.end();
+      note({ round, engine: name, posts: POSTS, settledAfterMs });
+      expect(service.hosts.filter((host) => host.exit())).toEqual([]);
 
-    const history = await crowd.history(sql, ledger.sql);
-    expect([violationsOf(history), unjudgedIn(history)]).toEqual([[], []]);
-    expect(outOf(history)).toEqual({ published: POSTS, accepted: POSTS });
-  },
-  900_000,
-);
+      const history = await crowd.history(sql, ledger.sql);
+      expect([violationsOf(history), unjudgedIn(history)]).toEqual([[], []]);
+      expect(outOf(history)).toEqual({ published: POSTS, accepted: POSTS });
+    },
+    900_000,
+  );
+});

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { startEmbeddedPostgres } from '../../src/platform/db/embedded/index.ts';
 import { openDatabase } from '../../src/platform/db/index.ts';
@@ -10,7 +10,7 @@ import { systemClock } from '../../src/platform/kernel/index.ts';
 import { isFull, note, rounds } from '../support/processes/chaos.ts';
 import { violationsOf } from '../support/processes/history.ts';
 import { unjudgedIn } from '../support/processes/history/matter.ts';
-import { startEmbedded } from '../support/processes/service.ts';
+import { enginesAtDepth, startEmbedded } from '../support/processes/service.ts';
 import { diskMissing, smallDisk } from '../support/processes/small-disk.ts';
 import { acceptedCount, comes, outOf, waveOf } from '../support/processes/wave.ts';
 import { startThirdParties } from '../support/processes/third-parties/start.ts';
@@ -111,76 +111,87 @@ withDisk.each(rounds(4))(
 /** A text that no compression makes smaller, near the limit of the network. */
 const long = () => `<p>${randomBytes(4_500).toString('hex')}</p>`;
 
-withDisk.each(rounds(4))(
-  `round $round of $of: Postgres finds its disk full: creates are refused in words, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12]${skipped}`,
-  async ({ round }) => {
-    using disk = smallDisk(256);
-    await using ledger = await testDatabase();
-    await using postgres = await startEmbeddedPostgres({
-      folder: join(disk.folder, 'postgres'),
-      revive: true, // as `npm start` has it: a server that cannot write its log ends
-      settings: { max_connections: '100', min_wal_size: '32MB', max_wal_size: '64MB' },
-    });
-    await using thirdParties = await startThirdParties();
-    await using service = await startEmbedded({ database: postgres, ledger, env: thirdParties.env });
-    await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
-      async [Symbol.asyncDispose]() {
-        await sql.end({ timeout: 1 });
-      },
-    });
-    await using crowd = await openWholeCrowd(service, sql, thirdParties, { orgs: 5, channels: POSTS / 10 });
-    const [filler] = crowd.channels;
-    const from = systemClock.in(3_000 + POSTS * CREATE_MS);
-    const wanted = mixed(waveOf(crowd.channels, POSTS, from, { latencyMs: LATENCY_MS }, OVER_MS), crowd);
-    // but of those who fill the disk
-    const limited = wanted.filter(({ channel }) => channel.client !== filler!.client);
-    await limitTo(sql, crowd, limited);
-    const posts = await crowd.post(wanted);
-    expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
-    expect(await comes(async () => (await acceptedCount(ledger.sql)) > 0, 120_000)).toBe(true);
+describe.each(enginesAtDepth)('the disk of Postgres, on the $name engine', ({ name, missing, start }) => {
+  (diskMissing === undefined && missing === undefined ? test : test.skip).each(rounds(4))(
+    `round $round of $of: Postgres finds its disk full: creates are refused in words, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12]${skipped || (missing ? ` [skipped: ${missing}]` : '')}`,
+    async ({ round }) => {
+      using disk = smallDisk(256);
+      await using ledger = await testDatabase();
+      await using postgres = await startEmbeddedPostgres({
+        folder: join(disk.folder, 'postgres'),
+        revive: true, // as `npm start` has it: a server that cannot write its log ends
+        settings: { max_connections: '100', min_wal_size: '32MB', max_wal_size: '64MB' },
+      });
+      await using thirdParties = await startThirdParties();
+      await using service = await start({ database: postgres, ledger, env: thirdParties.env });
+      await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
+        async [Symbol.asyncDispose]() {
+          await sql.end({ timeout: 1 });
+        },
+      });
+      await using crowd = await openWholeCrowd(service, sql, thirdParties, { orgs: 5, channels: POSTS / 10 });
+      const [filler] = crowd.channels;
+      const from = systemClock.in(3_000 + POSTS * CREATE_MS);
+      const wanted = mixed(waveOf(crowd.channels, POSTS, from, { latencyMs: LATENCY_MS }, OVER_MS), crowd);
+      // but of those who fill the disk
+      const limited = wanted.filter(({ channel }) => channel.client !== filler!.client);
+      await limitTo(sql, crowd, limited);
+      const posts = await crowd.post(wanted);
+      expect(crowd.created.filter(({ status }) => status !== 201)).toEqual([]);
+      expect(await comes(async () => (await acceptedCount(ledger.sql)) > 0, 120_000)).toBe(true);
 
-    // the log of Postgres has 16 MB ahead of it: without room for its next piece the server ends
-    await sql`select pg_switch_wal()`;
-    await sql`select pg_logical_emit_message(true, 'begins', 'the new piece')`;
-    disk.fill();
-    // until the room that tables have within them is used up, too
-    const isRefused = async () => {
-      const [one] = await crowd.post([
-        { channel: filler!, due: systemClock.in(FULL_MS), content: long(), latencyMs: LATENCY_MS },
-      ]);
-      return one!.said!.includes('The database has no room left');
-    };
-    expect(await comes(isRefused, 60_000)).toBe(true);
-    const underWay = Promise.all([editSome(crowd, { now: posts, later: posts }), crowd.askForCanary()]);
-    thirdParties.begin(service.url);
-    await sleep(FULL_MS);
-    disk.empty();
+      // the log of Postgres has 16 MB ahead of it: without room for its next piece the server ends
+      await sql`select pg_switch_wal()`;
+      await sql`select pg_logical_emit_message(true, 'begins', 'the new piece')`;
+      disk.fill();
+      // until the room that tables have within them is used up, too
+      const isRefused = async () => {
+        const [one] = await crowd.post([
+          { channel: filler!, due: systemClock.in(FULL_MS), content: long(), latencyMs: LATENCY_MS },
+        ]);
+        return one!.said!.includes('The database has no room left');
+      };
+      expect(await comes(isRefused, 60_000)).toBe(true);
+      const underWay = Promise.all([editSome(crowd, { now: posts, later: posts }), crowd.askForCanary()]);
+      thirdParties.begin(service.url);
+      await sleep(FULL_MS);
+      disk.empty();
 
-    const settledAfterMs = await settlesAlone(service, sql, crowd);
-    await underWay;
-    await thirdParties.end();
-    const refused = crowd.created.filter(({ status }) => status !== 201);
-    const channels = new Map(limited.map(({ channel }) => [channel.id, channel]));
-    const tooMany = await crowd.post(
-      [...channels.values()].map((channel) => ({ channel, due: systemClock.in(FULL_MS) })),
-    );
-    expect(tooMany.filter(({ status }) => status !== 402)).toEqual([]);
-    note({ round, posts: crowd.created.length, refused: refused.map(({ said }) => said), settledAfterMs });
-    expect(service.hosts[0]!.exit()).toBeUndefined();
-    for (const { status, said } of refused) {
-      expect([status, said]).toEqual([503, expect.stringMatching(/The database (has no room left|cannot be reached)/)]);
-      expect(JSON.parse(said!)).toMatchObject({ code: 'unavailable' });
-    }
-    expect(service.lastWords(10_000)).toContain('No space left on device');
+      const settledAfterMs = await settlesAlone(service, sql, crowd);
+      await underWay;
+      await thirdParties.end();
+      const refused = crowd.created.filter(({ status }) => status !== 201);
+      const channels = new Map(limited.map(({ channel }) => [channel.id, channel]));
+      const tooMany = await crowd.post(
+        [...channels.values()].map((channel) => ({ channel, due: systemClock.in(FULL_MS) })),
+      );
+      expect(tooMany.filter(({ status }) => status !== 402)).toEqual([]);
+      note({
+        round,
+        engine: name,
+        posts: crowd.created.length,
+        refused: refused.map(({ said }) => said),
+        settledAfterMs,
+      });
+      expect(service.hosts.filter((host) => host.exit())).toEqual([]);
+      for (const { status, said } of refused) {
+        expect([status, said]).toEqual([
+          503,
+          expect.stringMatching(/The database (has no room left|cannot be reached)/),
+        ]);
+        expect(JSON.parse(said!)).toMatchObject({ code: 'unavailable' });
+      }
+      expect(service.lastWords(10_000)).toContain('No space left on device');
 
-    const history = await crowd.history(sql, ledger.sql);
-    // of a server that has ended nobody knows whether it took them
-    const created = history.created.map((one) => (one.status === 503 ? { ...one, status: 0 } : one));
-    expect([violationsOf({ ...history, created }), unjudgedIn(history)]).toEqual([[], []]);
-    const { published, accepted } = outOf(history);
-    expect(published).toBe(accepted);
-    // all of them have come to an end, but the next ones of series
-    expect(history.posts.filter(({ state }) => state !== 'PUBLISHED' && state !== 'QUEUE')).toEqual([]);
-  },
-  600_000,
-);
+      const history = await crowd.history(sql, ledger.sql);
+      // of a server that has ended nobody knows whether it took them
+      const created = history.created.map((one) => (one.status === 503 ? { ...one, status: 0 } : one));
+      expect([violationsOf({ ...history, created }), unjudgedIn(history)]).toEqual([[], []]);
+      const { published, accepted } = outOf(history);
+      expect(published).toBe(accepted);
+      // all of them have come to an end, but the next ones of series
+      expect(history.posts.filter(({ state }) => state !== 'PUBLISHED' && state !== 'QUEUE')).toEqual([]);
+    },
+    600_000,
+  );
+});

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '../../src/platform/db/embedded/index.ts';
 import { openDatabase } from '../../src/platform/db/index.ts';
 import { chance, rounds } from '../support/processes/chaos.ts';
-import { startEmbedded } from '../support/processes/service.ts';
+import { enginesAtDepth } from '../support/processes/service.ts';
 import { startThirdParties } from '../support/processes/third-parties/start.ts';
 import { brokenBy, WHOLE } from '../support/processes/wave-fault.ts';
 import { testDatabase } from '../support/wire/database.ts';
@@ -40,33 +40,36 @@ async function pause(pids: readonly number[]): Promise<void> {
   for (const pid of pids) process.kill(pid, 'SIGCONT');
 }
 
-(hasRedis ? test : test.skip).each(
-  rounds(3).flatMap(({ round, of }) => ['service', 'Postgres', 'Redis'].map((what) => ({ what, round, of }))),
-)(
-  'round $round of $of: $what stands still for five seconds, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, R1, R2, R4]',
-  async ({ what, round }) => {
-    await using ledger = await testDatabase();
-    await using postgres = await startEmbeddedPostgres({
-      folder: join(folder, `${what}-${round}`),
-      settings: { max_connections: '100' },
-    });
-    await using redis = (await startRedis())!;
-    await using thirdParties = await startThirdParties();
-    await using service = await startEmbedded({
-      database: postgres,
-      ledger,
-      env: { ...thirdParties.env, REDIS_URL: redis.url },
-    });
-    await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
-      async [Symbol.asyncDispose]() {
-        await sql.end({ timeout: 1 });
-      },
-    });
-    const pids = () =>
-      what === 'service' ? [service.hosts[0]!.pid] : treeOf(what === 'Postgres' ? postgres.pid : redis.pid);
-    expect(
-      await brokenBy({ service, sql, ledger: ledger.sql, random, thirdParties, breaks: () => pause(pids()) }),
-    ).toEqual(WHOLE);
-  },
-  600_000,
-);
+describe.each(enginesAtDepth)('five seconds on the $name engine', ({ name, missing, start }) => {
+  (hasRedis && missing === undefined ? test : test.skip).each(
+    rounds(3).flatMap(({ round, of }) => ['service', 'Postgres', 'Redis'].map((what) => ({ what, round, of }))),
+  )(
+    `round $round of $of: $what stands still for five seconds, and every post is out once [I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I12, R1, R2, R4]${missing ? ` [skipped: ${missing}]` : ''}`,
+    async ({ what, round }) => {
+      await using ledger = await testDatabase();
+      await using postgres = await startEmbeddedPostgres({
+        folder: join(folder, `${name}-${what}-${round}`),
+        settings: { max_connections: '100' },
+      });
+      await using redis = (await startRedis())!;
+      await using thirdParties = await startThirdParties();
+      await using service = await start({
+        database: postgres,
+        ledger,
+        redisUrl: redis.url,
+        env: { ...thirdParties.env, REDIS_URL: redis.url },
+      });
+      await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
+        async [Symbol.asyncDispose]() {
+          await sql.end({ timeout: 1 });
+        },
+      });
+      const pids = () =>
+        what === 'service' ? [service.hosts[0]!.pid] : treeOf(what === 'Postgres' ? postgres.pid : redis.pid);
+      expect(
+        await brokenBy({ service, sql, ledger: ledger.sql, random, thirdParties, breaks: () => pause(pids()) }),
+      ).toEqual(WHOLE);
+    },
+    600_000,
+  );
+});

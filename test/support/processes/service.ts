@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ask, componentsOpen, type Exit, type Running, startProcess, waitUntil } from '../../../dapr/processes.ts';
 import { newId } from '../../../src/platform/kernel/index.ts';
+import { isFull } from './chaos.ts';
 import { type DaprCluster, daprMissing, type HostPorts, type SidecarHandle, startDapr } from './dapr-harness.ts';
 import { inherited } from './scripts/rookery-process.ts';
 import { startBalancer } from '../wire/balancer.ts';
@@ -384,6 +385,8 @@ export const engines: readonly EngineCase[] = [
     start: (options) => startCluster({ redisUrl: process.env['TEST_REDIS_URL'], ...options }),
   },
 ];
+/** Of a fault that both engines meet alike, in processes of the same kind: at short depth on one of them. */
+export const enginesAtDepth = isFull ? engines : engines.slice(0, 1);
 function missingRedis(): string {
   if (process.env['DAPR_REQUIRED'] === '1') throw new Error('Redis is not on this machine, and DAPR_REQUIRED=1');
   return 'Redis is not on this machine';
