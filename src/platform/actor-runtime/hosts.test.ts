@@ -11,11 +11,13 @@ const ME = {
   address: 'here',
   host: { types: [], activations: () => ({}), mailboxes: () => ({}) } as never,
 } as const;
-/** A database that is asked for outages, and told of heartbeats, of which the look at other sessions is a part. */
+/** A database that is asked for outages, and told of heartbeats; their statements have parts. */
 const database = (answer: (isOutage: boolean) => object[]): Sql =>
   Object.assign(
-    async (parts: readonly string[]) =>
-      parts.join('').includes('pg_terminate_backend') ? [] : answer(parts.join('').includes('actor_outages')),
+    async (parts: readonly string[]) => {
+      const text = parts.join('');
+      return text.includes('into actor_') ? answer(text.includes('actor_outages')) : [];
+    },
     { json: (value: unknown) => value },
   ) as unknown as Sql;
 

@@ -1,4 +1,4 @@
-import { abandonedEnded, type Sql } from '../db/index.ts';
+import { endAbandoned, hasAbandoned, type Sql } from '../db/index.ts';
 import { atMost, startLoop } from '../flow/index.ts';
 import type { Clock } from '../kernel/index.ts';
 import type { HostingOptions, Outage, Placement } from './engine.ts';
@@ -95,6 +95,7 @@ export async function startHeartbeat({
   let steadySince = Infinity;
   let silent = false;
   let differs = false;
+  let cannotFree = false;
   let heartbeats = 0;
 
   /**
@@ -107,19 +108,28 @@ export async function startHeartbeat({
     if (silenceMs() > OUTAGE_MS) await endOutage({ sql, log, afterOutage });
     const sent = clock.monotonic();
     const earliest = clock.now().getTime();
-    const [row] = await sql<{ at: Date; ended: number }[]>`
-      with abandoned as (${abandonedEnded(sql, ABANDONED_MS)})
+    const [row] = await sql<{ at: Date; abandoned: boolean }[]>`
       insert into actor_hosts (incarnation, engine, address, types, active, mailboxes)
       values (${incarnation}, ${engine}, ${address}, ${[...host.types]}, ${sql.json(host.activations())},
         ${sql.json(host.mailboxes())})
       on conflict (incarnation) do update
       set active = excluded.active, mailboxes = excluded.mailboxes, last_heartbeat = clock_timestamp()
-      returning clock_timestamp() as at, (select count(*)::int from abandoned) as ended`;
-    if (row!.ended > 0)
-      log.warn({ sessions: row!.ended }, 'transactions that stood still were ended: a process is gone or stalled');
+      returning clock_timestamp() as at, ${hasAbandoned(sql, ABANDONED_MS)} as abandoned`;
     compare(row!.at.getTime(), earliest, clock.now().getTime());
     if (silenceMs() > GAP_MS) steadySince = clock.monotonic();
     [sentAt, sentOn] = [sent, earliest];
+    if (row!.abandoned) await freeLocks();
+  }
+
+  /** On this connection, as those of the pool may all wait for such a lock. A role may lack the right to do so. */
+  async function freeLocks(): Promise<void> {
+    try {
+      const sessions = await endAbandoned(sql, ABANDONED_MS);
+      log.warn({ sessions }, 'transactions that stood still were ended: a process is gone or stalled');
+    } catch (error) {
+      if (!cannotFree) log.warn({ err: error }, 'transactions that stand still cannot be ended');
+      cannotFree = true;
+    }
   }
 
   /** Says once that the clocks differ: the database's was read between the two instants of ours. */

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net';
 import postgres from 'postgres';
-import { abandonedEnded } from './abandoned.ts';
+import { endAbandoned } from './abandoned.ts';
 import { ARRAY_TYPES } from './arrays.ts';
 import type { Handler, Query } from './sending.ts';
 
@@ -132,7 +132,7 @@ export function openWatch(sql: postgres.Sql, lines: ConnectionLines): (...args: 
         if (query.state?.pid && terminated.has(query.state.pid)) query.reject(closed());
       // transactions that stood still between two statements show by now
       await new Promise((over) => setTimeout(over, 2 * PATIENCE_MS));
-      await abandonedEnded(probe, 2 * PATIENCE_MS);
+      await endAbandoned(probe, 2 * PATIENCE_MS);
     } catch {
       // the database is away altogether: the next tick asks again
     } finally {

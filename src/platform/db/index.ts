@@ -1,4 +1,4 @@
-export { abandonedEnded } from './abandoned.ts';
+export { endAbandoned, hasAbandoned } from './abandoned.ts';
 export { readConnections } from './gauges.ts';
 export { foldChangeCounters, readChangeCounter } from './change-counters.ts';
 export { groupCommit, LOCKED } from './batch.ts';
