@@ -305,10 +305,12 @@ export async function noteSessions(sql: Sql, uses: readonly SessionUse[]): Promi
       where s.id = used.session_id
         and s.revoked_at is null
         and s.expires_at > now()
+      returning s.id
     ), last as (
       select used.org_id, used.user_id, max(used.at) as at
       from used
       join person on person.id = used.user_id
+      where (select count(*) from session) >= 0 -- before memberships, as by whoever makes something by a session
       group by used.org_id, used.user_id
     ), locked_memberships as materialized ( -- in the order in which everybody locks memberships
       select m.org_id, m.user_id, last.at

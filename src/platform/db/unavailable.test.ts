@@ -30,7 +30,11 @@ describe('database errors', () => {
     expect(asCallerError(coded('53100')).message).toBe('The database has no room left, try again later');
     expect(asCallerError(coded('08006')).message).toBe('The database cannot be reached, try again shortly');
   });
-  test.each(['23505', '22P02', '42P01', '40001', '57014', '08', '0800', 'ENOENT', ''])(
+  test.each(['40001', '40P01'])('%s undid what may work in a moment', (code) => {
+    expect(isUnavailable(coded(code))).toBe(false);
+    expect(asCallerError(coded(code))).toMatchObject({ code: 'busy', status: 503, extra: { retryAfterMs: 2_000 } });
+  });
+  test.each(['23505', '22P02', '42P01', '57014', '08', '0800', 'ENOENT', ''])(
     '%p is a fault of the statement or the program',
     (code) => {
       expect(isUnavailable(coded(code))).toBe(false);

@@ -23,6 +23,8 @@ const WORDS = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
 ]);
+/** SQLSTATE of a transaction that was undone as it stood in the way of another one (40001, 40P01). */
+const UNDONE = /^40(001|P01)$/;
 /** SQLSTATE of a server whose disk is full. */
 const DISK_FULL = '53100';
 const RETRY_MS = 2_000;
@@ -44,17 +46,21 @@ export function isUnavailable(error: unknown): boolean {
 export const isFinal = (error: unknown): boolean => /^(2[23]|42|54)/.test(codeOf(error));
 
 /**
- * Any thrown value as an error that callers may see: `unavailable` (503) while the database is away, `internal` for
- * whatever nobody foresaw.
+ * Any thrown value as an error that callers may see: `unavailable` (503) while the database is away, `busy` (503) where
+ * it has undone what was asked in favour of somebody else, `internal` for whatever nobody foresaw.
  */
-export const asCallerError = (thrown: unknown): AppError =>
-  isUnavailable(thrown)
-    ? new AppError(
-        'unavailable',
-        codeOf(thrown) === DISK_FULL
-          ? 'The database has no room left, try again later'
-          : 'The database cannot be reached, try again shortly',
-        { retryAfterMs: RETRY_MS },
-        { cause: thrown },
-      )
-    : asAppError(thrown);
+export function asCallerError(thrown: unknown): AppError {
+  if (UNDONE.test(codeOf(thrown)))
+    return new AppError(
+      'busy',
+      'Others changed the same, try again shortly',
+      { retryAfterMs: RETRY_MS },
+      { cause: thrown },
+    );
+  if (!isUnavailable(thrown)) return asAppError(thrown);
+  const message =
+    codeOf(thrown) === DISK_FULL
+      ? 'The database has no room left, try again later'
+      : 'The database cannot be reached, try again shortly';
+  return new AppError('unavailable', message, { retryAfterMs: RETRY_MS }, { cause: thrown });
+}

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Client, type SignedUp, testApp, type TestApp } from '../../../support/worlds/app.ts';
+import { openDatabase } from '../../../../src/platform/db/index.ts';
 import { testDatabase } from '../../../support/wire/database.ts';
+import { waitingOnLock } from '../../../support/wire/database/waiting-on-lock.ts';
+import { eventually } from '../../../support/wire/eventually.ts';
 
 let db: Awaited<ReturnType<typeof testDatabase>>;
 let app: TestApp;
@@ -164,4 +167,22 @@ describe('ended sessions', () => {
     expect((await alive.client.get('/user/self')).status).toBe(200);
     expect((await refresh(tokenOf(revoked.client))).status).toBe(401);
   });
+});
+
+test('the use of a session is noted in the order of locks in which a key is made by it', async () => {
+  const bob = await app.signUp();
+  const other = await testApp({ sql: db.sql });
+  const apart = openDatabase({ url: db.url, connections: 2 });
+  await other.client().get('/user/self', { auth: bob.client.cookies.get('auth')! });
+  const { noted, made } = await apart.begin(async (tx) => {
+    await tx`select from memberships where user_id = ${bob.userId} for update`;
+    const noting = other[Symbol.asyncDispose]();
+    await eventually('the note waits', async () => (await waitingOnLock(apart, 'with\\s+used as')) > 0);
+    const making = bob.client.post('/user/api-keys', { name: 'made meanwhile' });
+    await eventually('the key waits', async () => (await waitingOnLock(apart)) > 1);
+    return { noted: noting, made: making };
+  });
+  await noted;
+  expect((await made).status).toBe(201);
+  await apart.end();
 });
