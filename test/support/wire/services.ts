@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -87,7 +87,15 @@ export async function startServices(): Promise<Services> {
     async [Symbol.asyncDispose]() {
       await redis?.[Symbol.asyncDispose]();
       await postgres?.[Symbol.asyncDispose]();
+      tellDeadlocks(join(folder, 'postgres', 'postgres.log'));
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Prints the deadlocks of a run with their statements: what is answered 503 in time may have passed its test. */
+function tellDeadlocks(log: string): void {
+  const entries = existsSync(log) ? readFileSync(log, 'utf8').split(/^(?=\d{4}-)/m) : [];
+  const told = entries.filter((one) => /DETAIL: .*waits for/.test(one));
+  if (told.length > 0) process.stderr.write(`${told.length} deadlocks in the databases of this run:\n${told.join('')}`);
 }

@@ -179,7 +179,7 @@ test('the use of a session is noted in the order of locks in which a key is made
     const noting = other[Symbol.asyncDispose]();
     await eventually('the note waits', async () => (await waitingOnLock(apart, 'with\\s+used as')) > 0);
     const making = bob.client.post('/user/api-keys', { name: 'made meanwhile' });
-    await eventually('the key waits', async () => (await waitingOnLock(apart)) > 1);
+    await eventually('the key waits for the session', async () => (await waitingOnLock(apart, 'for share')) > 0);
     return { noted: noting, made: making };
   });
   await noted;
