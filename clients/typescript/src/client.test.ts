@@ -57,17 +57,6 @@ describe('a call', () => {
     expect(keysOf(service.ledger)[0]).toMatch(/^[0-9a-f]{32}$/);
     expect(service.ledger.map((one) => JSON.parse(one.body.toString()))).toEqual([body, body, body, body]);
   });
-  test('waits until the date that a proxy says in Retry-After, by the clock of the proxy', async () => {
-    const date = (seconds: number) => new Date(Date.UTC(2030, 0, 1, 0, 0, seconds)).toUTCString();
-    const { rookery, slept } = await play([
-      [503, 'Down for a moment', { 'retry-after': date(9), date: date(2) }],
-      [503, 'Down for a moment', { 'retry-after': date(1), date: date(9) }],
-      [503, 'Down for a moment', { 'retry-after': 'soon', date: date(9) }],
-      [200, []],
-    ]);
-    await rookery.channels();
-    expect(slept).toEqual([7_000, 250, 4_000]);
-  });
   test('does not wait longer than it may', async () => {
     const { rookery, slept } = await play([[429, refusal(429, 'rate_limited'), { 'retry-after': '61' }]]);
     await expect(rookery.me()).rejects.toMatchObject({ status: 429, code: 'rate_limited', retryAfterSeconds: 61 });

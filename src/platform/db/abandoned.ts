@@ -1,4 +1,6 @@
-import type { Sql } from './client.ts';
+import type postgres from 'postgres';
+
+type Sql = postgres.ISql;
 
 /**
  * Sessions of this product whose transaction has stood still for longer than `idleMs`: those of a machine that is gone
