@@ -24,7 +24,7 @@ async function standStill(sql: Database, name: string) {
   return { end, outcome };
 }
 
-test('a transaction that a vanished machine leaves open is ended, one of another program is not [R3]', async () => {
+test('a transaction that a vanished machine leaves open is ended, one of another program is not', async () => {
   await using database = await testDatabase();
   await createLedger(database.sql);
   const clients = ['rookery', 'rookery', 'psql'].map((applicationName) =>
