@@ -71,6 +71,13 @@ async function inRounds(
   }
 }
 
+/** A route of the body that is none is told by the name of its field. */
+async function held(tx: Sql, orgId: string, choice: RouteChoice): Promise<void> {
+  if (choice.kind !== 'route') return;
+  if (!isId(choice.settingId) || !(await store.holdRoute(tx, orgId, choice.settingId)))
+    throw invalidField('route', 'must be the id of a route, or one of the words for none', 'unknown_id');
+}
+
 export function openEgress({ sql, clock, providers, settings, events }: Options): Egress {
   const pinned = ({ owner, id }: RouteRow) => settings.pinned(owner, 'vpn', id);
 
@@ -118,12 +125,6 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
     if (checked.ok && before === false) events?.routeUp({ orgId, settingId });
   }
 
-  /** A route of the body that is none is told by the name of its field. */
-  async function held(tx: Sql, orgId: string, choice: RouteChoice): Promise<void> {
-    if (choice.kind !== 'route') return;
-    if (!isId(choice.settingId) || !(await store.holdRoute(tx, orgId, choice.settingId)))
-      throw invalidField('route', 'must be the id of a route, or one of the words for none', 'unknown_id');
-  }
   const chosen = (choice: RouteChoice) => ({
     route: choiceText(choice.kind, choice.kind === 'route' ? choice.settingId : null),
   });
@@ -147,6 +148,7 @@ export function openEgress({ sql, clock, providers, settings, events }: Options)
     choose: (orgId, choice, by) =>
       sql.begin(async (tx) => {
         if (choice.kind === 'org') throw invalidField('route', 'must be the id of a route, or open', 'invalid_value');
+        await store.lockOrg(tx, orgId);
         await held(tx, orgId, choice);
         await store.chooseForOrg(tx, orgId, choice.kind === 'route' ? choice.settingId : null);
         await writeAudit(tx, by, {

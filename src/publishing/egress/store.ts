@@ -34,6 +34,9 @@ export async function routeOf(sql: Sql, orgId: string, id: string): Promise<Rout
   const [row] = await sql<RouteRow[]>`${routes(sql, orgId)} and s.id = ${id}`;
   return row;
 }
+/** Before a route is held that the organization is to have: whoever deletes one locks them in this order. */
+export const lockOrg = (sql: Sql, orgId: string) =>
+  sql`select from organizations where id = ${orgId} for no key update`;
 /** The same, which nobody can delete before the commit. */
 export async function holdRoute(sql: Sql, orgId: string, id: string): Promise<boolean> {
   const rows = await sql`

@@ -321,6 +321,17 @@ describe('choosing an egress route during its deletion', () => {
     expect([await chosenAndGone(), (await egress.overview(orgId)).route]).toEqual([0, id]);
   });
 
+  test('a choice locks the organization before the route, as a deletion does', async () => {
+    const id = await route();
+    await db.sql.begin(async (tx) => {
+      await tx`select from organizations where id = ${orgId} for update`;
+      void egress.choose(orgId, choiceOf(id), by);
+      await waiting(1);
+      await tx`select from provider_settings where id = ${id} for update nowait`;
+    });
+    await eventually('it is chosen', async () => (await egress.overview(orgId)).route === id);
+  });
+
   test('the earlier deletion holds, and the choice is refused', async () => {
     const id = await route();
     const [removal, choice] = await meanwhile(
