@@ -12,7 +12,7 @@ const EVERY_MS = 1_000;
 const AGAIN_MS = 100;
 const CLOSE_MS = 1_500;
 const FORGET_EVERY = 600; // heartbeats
-/** No transaction of ours waits for anything but its statements; a process that stands still so long was given up. */
+/** None of ours waits so long between two statements; a process that stands still for that time was given up. */
 const ABANDONED_MS = 15_000;
 /** Less than the silence after which others take over what this host holds. */
 const GAP_MS = 4_000;

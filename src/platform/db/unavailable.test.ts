@@ -32,7 +32,9 @@ describe('database errors', () => {
   });
   test.each(['40001', '40P01'])('%s undid what may work in a moment', (code) => {
     expect(isUnavailable(coded(code))).toBe(false);
-    expect(asCallerError(coded(code))).toMatchObject({ code: 'busy', status: 503, extra: { retryAfterMs: 2_000 } });
+    // never `busy`, which says that nothing was done: a transaction before it may have held
+    const message = 'Somebody changed the same at this moment, try again shortly';
+    expect(asCallerError(coded(code))).toMatchObject({ code: 'unavailable', message, extra: { retryAfterMs: 2_000 } });
   });
   test.each(['23505', '22P02', '42P01', '57014', '08', '0800', 'ENOENT', ''])(
     '%p is a fault of the statement or the program',

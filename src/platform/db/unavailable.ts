@@ -45,22 +45,18 @@ export function isUnavailable(error: unknown): boolean {
  */
 export const isFinal = (error: unknown): boolean => /^(2[23]|42|54)/.test(codeOf(error));
 
+const messageOf = (code: string) => {
+  if (UNDONE.test(code)) return 'Somebody changed the same at this moment, try again shortly';
+  return code === DISK_FULL
+    ? 'The database has no room left, try again later'
+    : 'The database cannot be reached, try again shortly';
+};
+
 /**
- * Any thrown value as an error that callers may see: `unavailable` (503) while the database is away, `busy` (503) where
- * it has undone what was asked in favour of somebody else, `internal` for whatever nobody foresaw.
+ * Any thrown value as an error that callers may see: `unavailable` (503) while the database is away, or where it undid
+ * one transaction in favour of another, which says nothing of those before it; `internal` for whatever nobody foresaw.
  */
-export function asCallerError(thrown: unknown): AppError {
-  if (UNDONE.test(codeOf(thrown)))
-    return new AppError(
-      'busy',
-      'Others changed the same, try again shortly',
-      { retryAfterMs: RETRY_MS },
-      { cause: thrown },
-    );
-  if (!isUnavailable(thrown)) return asAppError(thrown);
-  const message =
-    codeOf(thrown) === DISK_FULL
-      ? 'The database has no room left, try again later'
-      : 'The database cannot be reached, try again shortly';
-  return new AppError('unavailable', message, { retryAfterMs: RETRY_MS }, { cause: thrown });
-}
+export const asCallerError = (thrown: unknown): AppError =>
+  isUnavailable(thrown) || UNDONE.test(codeOf(thrown))
+    ? new AppError('unavailable', messageOf(codeOf(thrown)), { retryAfterMs: RETRY_MS }, { cause: thrown })
+    : asAppError(thrown);
