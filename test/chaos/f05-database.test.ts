@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openDatabase } from '../../src/platform/db/index.ts';
 import { systemClock } from '../../src/platform/kernel/index.ts';
 import { chance, isFull, note, rounds } from '../support/processes/chaos.ts';
-import { testDatabase } from '../support/wire/database.ts';
+import { disposableDatabase, testDatabase } from '../support/wire/database.ts';
 import { unjudgedIn } from '../support/processes/history/matter.ts';
 import { violationsOf } from '../support/processes/history.ts';
 import { startOwnPostgres } from '../support/processes/own-postgres.ts';
@@ -31,11 +30,7 @@ describe.each(enginesAtDepth)('a database that stops at once, on the $name engin
       await using postgres = await startOwnPostgres();
       await using thirdParties = await startThirdParties();
       await using service = await start({ database: postgres, ledger, env: thirdParties.env });
-      await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
-        async [Symbol.asyncDispose]() {
-          await sql.end({ timeout: 1 });
-        },
-      });
+      await using sql = disposableDatabase(postgres.url);
       await thirdParties.record(sql);
       await using crowd = await openCrowd(service.url, { orgs: 10, channels: CHANNELS, plans: sql, thirdParties });
       await thirdParties.open(service.url, sql);

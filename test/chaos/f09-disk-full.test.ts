@@ -5,7 +5,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { startEmbeddedPostgres } from '../../src/platform/db/embedded/index.ts';
-import { openDatabase } from '../../src/platform/db/index.ts';
 import { systemClock } from '../../src/platform/kernel/index.ts';
 import { isFull, note, rounds } from '../support/processes/chaos.ts';
 import { violationsOf } from '../support/processes/history.ts';
@@ -16,7 +15,7 @@ import { acceptedCount, comes, outOf, waveOf } from '../support/processes/wave.t
 import { startThirdParties } from '../support/processes/third-parties/start.ts';
 import { openWholeCrowd, settlesAlone } from '../support/processes/wave-fault.ts';
 import { editSome, limitTo, mixed } from '../support/processes/wave-mix.ts';
-import { testDatabase } from '../support/wire/database.ts';
+import { disposableDatabase, testDatabase } from '../support/wire/database.ts';
 import { HEADS, picture } from '../support/worlds/samples.ts';
 
 // F9: disks are full in the middle of a wave, and have room again.
@@ -124,11 +123,7 @@ describe.each(enginesAtDepth)('the disk of Postgres, on the $name engine', ({ na
       });
       await using thirdParties = await startThirdParties();
       await using service = await start({ database: postgres, ledger, env: thirdParties.env });
-      await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
-        async [Symbol.asyncDispose]() {
-          await sql.end({ timeout: 1 });
-        },
-      });
+      await using sql = disposableDatabase(postgres.url);
       await using crowd = await openWholeCrowd(service, sql, thirdParties, { orgs: 5, channels: POSTS / 10 });
       const [filler] = crowd.channels;
       const from = systemClock.in(3_000 + POSTS * CREATE_MS);

@@ -5,12 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startEmbeddedPostgres } from '../../src/platform/db/embedded/index.ts';
-import { openDatabase } from '../../src/platform/db/index.ts';
 import { chance, rounds } from '../support/processes/chaos.ts';
 import { enginesAtDepth } from '../support/processes/service.ts';
 import { startThirdParties } from '../support/processes/third-parties/start.ts';
 import { brokenBy, WHOLE } from '../support/processes/wave-fault.ts';
-import { testDatabase } from '../support/wire/database.ts';
+import { disposableDatabase, testDatabase } from '../support/wire/database.ts';
 import { startRedis } from '../support/wire/services.ts';
 
 // F16: the service, Postgres and Redis each stand still for five seconds in the middle of a wave.
@@ -59,11 +58,7 @@ describe.each(enginesAtDepth)('five seconds on the $name engine', ({ name, missi
         redisUrl: redis.url,
         env: { ...thirdParties.env, REDIS_URL: redis.url },
       });
-      await using sql = Object.assign(openDatabase({ url: postgres.url, connections: 2 }), {
-        async [Symbol.asyncDispose]() {
-          await sql.end({ timeout: 1 });
-        },
-      });
+      await using sql = disposableDatabase(postgres.url);
       const pids = () =>
         what === 'service' ? [service.hosts[0]!.pid] : treeOf(what === 'Postgres' ? postgres.pid : redis.pid);
       expect(

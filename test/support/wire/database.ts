@@ -54,6 +54,12 @@ export async function testDatabase({ connections = 4 } = {}): Promise<TestDataba
   };
 }
 
+/** A client of any database; disposing it closes its connections. */
+export function disposableDatabase(address: string): Database & AsyncDisposable {
+  const sql = openDatabase({ url: address, connections: 2 });
+  return Object.assign(sql, { [Symbol.asyncDispose]: () => sql.end({ timeout: 1 }) });
+}
+
 const DEADLOCK = '40P01';
 /**
  * Empties tables and what refers to them; notes of the audit log go by what its retention says, as nothing else may
